@@ -1,4 +1,4 @@
-"""Fixtures of many tests: a sidecar in a process of its own, and a client."""
+"""Fixtures of many tests: a sidecar in a separate process, and a client."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 
 from tests.support.process import Client, SidecarProcess
 
-# The same examples in every run, and no deadline: a deadline of an example is a promise about the machine.
+# The same examples in each run, and no deadline, because it would depend on the machine.
 hypothesis_settings.register_profile(
     "suite",
     max_examples=50,
@@ -60,7 +60,7 @@ def marker_of(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import the tests of other targets: in each worker that takes as long as many tests."""
+    """Do not import the tests of other targets: in each worker the imports take as long as many tests."""
     marker = marker_of(collection_path)
     return True if marker and f"not {marker}" in config.option.markexpr else None
 
@@ -91,11 +91,11 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tell(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+def report_progress(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
     """Print the progress of a test of many minutes at once, past the capture of output."""
 
-    def say(line: str) -> None:
+    def report(line: str) -> None:
         with capfd.disabled():
             print(line, file=sys.stderr, flush=True)
 
-    return say
+    return report

@@ -12,7 +12,7 @@ SPOKEN = "the heron stands in the reeds"
 
 
 def test_a_log_without_secrets_passes() -> None:
-    canaries.note_content(ADDRESS, SPOKEN)
+    canaries.record_content(ADDRESS, SPOKEN)
     canaries.check_log("call method=Add code=OK\n", ADDRESS)
     canaries.check_log(f"said: {SPOKEN}", "nowhere:2")
 
@@ -26,7 +26,7 @@ def test_a_log_without_secrets_passes() -> None:
     ],
 )
 def test_secrets_and_content_are_found(logged: str) -> None:
-    canaries.note_content(ADDRESS, f'"{SPOKEN}"\nsaid the fox')
+    canaries.record_content(ADDRESS, f'"{SPOKEN}"\nsaid the fox')
     with pytest.raises(AssertionError, match="the log holds secrets or content"):
         canaries.check_log(f"a line\n{logged}\nanother", ADDRESS)
 
@@ -34,7 +34,7 @@ def test_secrets_and_content_are_found(logged: str) -> None:
 def test_a_key_in_a_file_is_a_secret(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("-----BEGIN KEY-----\nQm90aCBoYWx2ZXMgb2YgdGhlIGtleQ\n-----END KEY-----\n")
-    canaries.secrets_given(("--tls-key-file", str(key), "--listen", "x:1"))
+    canaries.record_key_files(("--tls-key-file", str(key), "--listen", "x:1"))
     with pytest.raises(AssertionError):
         canaries.check_log("loaded Qm90aCBoYWx2ZXMgb2YgdGhlIGtleQ", ADDRESS)
     canaries.check_log("loaded -----BEGIN KEY-----", ADDRESS)

@@ -11,7 +11,7 @@ from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.knowledge_pb2 import Artifact
-from tests.support.waiting import outcome_of
+from tests.support.waiting import result_of
 
 KEY = SessionKey("default", "s1")
 CHARS4: Counter = Counters("chars4").default
@@ -34,4 +34,4 @@ def put(artifacts: Artifacts, artifact_id: str = "", content: str = "", **fields
 
 
 def delete(artifacts: Artifacts, artifact_id: str) -> None:
-    outcome_of(lambda on_done: artifacts.submit_delete(KEY, artifact_id, on_done))
+    result_of(lambda on_done: artifacts.submit_delete(KEY, artifact_id, on_done))

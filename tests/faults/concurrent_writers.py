@@ -29,14 +29,14 @@ class ConcurrentWriters:
         self.bugs: list[BaseException] = []
         self.pruning = threading.Event()
         self.clearing = threading.Event()
-        kinds: list[Action] = [self._add, self._batch, self._stream, self._mixed] * 2
-        self._threads = [self._thread(at, kind) for at, kind in enumerate(kinds)]
+        actions: list[Action] = [self._add, self._batch, self._stream, self._mixed] * 2
+        self._threads = [self._thread(number, action) for number, action in enumerate(actions)]
         self._threads.append(self._thread(len(self._threads), self._prune))
         for session_id in owned:
             self._threads.append(self._thread(len(self._threads), self._clearing_of(session_id)))
 
-    def _thread(self, at: int, act: Action) -> threading.Thread:
-        return threading.Thread(target=self._run, args=(at, act), name=f"writer-{at}", daemon=True)
+    def _thread(self, number: int, action: Action) -> threading.Thread:
+        return threading.Thread(target=self._run, args=(number, action), name=f"writer-{number}", daemon=True)
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -46,37 +46,37 @@ class ConcurrentWriters:
     def __exit__(self, *_: object) -> None:
         for thread in self._threads:
             thread.join(CALL_SECONDS)
-        assert not any(thread.is_alive() for thread in self._threads), "a call was never answered"
+        assert not any(thread.is_alive() for thread in self._threads), "a call never ended"
         if self.bugs:
             raise self.bugs[0]
 
-    def _run(self, at: int, act: Action) -> None:
-        chance = random.Random(f"{self._name}/{at}")
-        ids = (f"{self._name}-{at}-{n}" for n in itertools.count())
+    def _run(self, number: int, action: Action) -> None:
+        random_source = random.Random(f"{self._name}/{number}")
+        ids = (f"{self._name}-{number}-{n}" for n in itertools.count())
         try:
             while True:
-                act(chance, ids)
+                action(random_source, ids)
         except grpc.RpcError as error:
             self.codes.append(error.code())
         except BaseException as bug:  # noqa: BLE001  a thread's failure is raised where the block ends
             self.bugs.append(bug)
 
-    def _add(self, chance: random.Random, ids: Iterator[str]) -> None:
-        self._add_to(chance.choice(self._shared), ids)
+    def _add(self, random_source: random.Random, ids: Iterator[str]) -> None:
+        self._add_to(random_source.choice(self._shared), ids)
 
     def _add_to(self, session_id: str, ids: Iterator[str]) -> None:
         (message,) = self._acknowledged.send(session_id, [next(ids)])
         request = pb.AddRequest(session_id=session_id, message=message)
         self._acknowledged.acknowledge(session_id, [self._client.memory.Add(request, timeout=CALL_SECONDS)])
 
-    def _batch(self, chance: random.Random, ids: Iterator[str]) -> None:
-        session_id = chance.choice(self._shared)
-        messages = self._acknowledged.send(session_id, [next(ids) for _ in range(chance.randint(2, 8))])
+    def _batch(self, random_source: random.Random, ids: Iterator[str]) -> None:
+        session_id = random_source.choice(self._shared)
+        messages = self._acknowledged.send(session_id, [next(ids) for _ in range(random_source.randint(2, 8))])
         request = pb.AddBatchRequest(session_id=session_id, messages=messages)
         self._acknowledged.acknowledge(session_id, self._client.memory.AddBatch(request, timeout=CALL_SECONDS).results)
 
-    def _stream(self, chance: random.Random, ids: Iterator[str]) -> None:
-        sessions = [chance.choice(self._shared) for _ in range(chance.randint(3, 20))]
+    def _stream(self, random_source: random.Random, ids: Iterator[str]) -> None:
+        sessions = [random_source.choice(self._shared) for _ in range(random_source.randint(3, 20))]
 
         def requests() -> Iterator[pb.AddStreamRequest]:
             for session_id in sessions:
@@ -87,22 +87,22 @@ class ConcurrentWriters:
         for session_id, answer in zip(sessions, answers, strict=True):
             self._acknowledged.acknowledge(session_id, [answer.result])
 
-    def _mixed(self, chance: random.Random, ids: Iterator[str]) -> None:
-        chance.choice([self._add, self._batch, self._stream])(chance, ids)
+    def _mixed(self, random_source: random.Random, ids: Iterator[str]) -> None:
+        random_source.choice([self._add, self._batch, self._stream])(random_source, ids)
 
-    def _prune(self, chance: random.Random, ids: Iterator[str]) -> None:
-        session_id = chance.choice(self._shared)
+    def _prune(self, random_source: random.Random, ids: Iterator[str]) -> None:
+        session_id = random_source.choice(self._shared)
         self._add_to(session_id, ids)
         request = pb.PruneRequest(
-            session_id=session_id, strategy=pb.PRUNE_STRATEGY_WINDOW, window=chance.randint(3, 30)
+            session_id=session_id, strategy=pb.PRUNE_STRATEGY_WINDOW, window=random_source.randint(3, 30)
         )
         self.pruning.set()
         self._client.memory.Prune(request, timeout=CALL_SECONDS)
         self.pruning.clear()
 
     def _clearing_of(self, session_id: str) -> Action:
-        def add_and_clear(chance: random.Random, ids: Iterator[str]) -> None:
-            for _ in range(chance.randint(1, 12)):
+        def add_and_clear(random_source: random.Random, ids: Iterator[str]) -> None:
+            for _ in range(random_source.randint(1, 12)):
                 self._add_to(session_id, ids)
             self._acknowledged.begin_clear(session_id)
             self.clearing.set()

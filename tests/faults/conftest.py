@@ -1,4 +1,4 @@
-"""Fixtures of the tests of faults."""
+"""The fixture of the fsync shim."""
 
 from pathlib import Path
 

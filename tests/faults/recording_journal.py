@@ -1,4 +1,4 @@
-"""A journal that records its commands, so that they can be replayed on the reference, or interfered with."""
+"""A journal that records its commands, for a replay on the reference, or for interference."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -25,19 +25,19 @@ class RecordingJournal:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.tickets: list[PendingCommand] = []
+        self.submitted: list[PendingCommand] = []
         self.decided: dict[int, UpdateWindow] = {}
 
-    def submit(self, ticket: PendingCommand) -> None:
-        if isinstance(ticket.command, UpdateWindowExclusive):
-            ticket.command = self._noted(ticket, ticket.command)
-        self.tickets.append(ticket)
-        self._journal.submit(ticket)
+    def submit(self, pending: PendingCommand) -> None:
+        if isinstance(pending.command, UpdateWindowExclusive):
+            pending.command = self._recording_decision(pending, pending.command)
+        self.submitted.append(pending)
+        self._journal.submit(pending)
 
-    def _noted(self, ticket: PendingCommand, command: UpdateWindowExclusive) -> UpdateWindowExclusive:
+    def _recording_decision(self, pending: PendingCommand, command: UpdateWindowExclusive) -> UpdateWindowExclusive:
         def decide() -> UpdateWindow:
-            self.decided[id(ticket)] = command.decide()
-            return self.decided[id(ticket)]
+            self.decided[id(pending)] = command.decide()
+            return self.decided[id(pending)]
 
         return UpdateWindowExclusive(command.key, decide)
 
@@ -45,32 +45,32 @@ class RecordingJournal:
         return getattr(self._journal, name)
 
     def committed(self) -> Iterator[Command]:
-        """What took effect, in the order in which it did: by the version that each left its session at."""
-        done = [ticket for ticket in self.tickets if ticket.error is None and ticket.result().head is not None]
-        for ticket in sorted(done, key=lambda ticket: ticket.result().head.version):
-            yield self.decided.get(id(ticket), ticket.command)
+        """Return the committed commands in commit order: by the version of their session."""
+        done = [pending for pending in self.submitted if pending.error is None and pending.result().head is not None]
+        for pending in sorted(done, key=lambda pending: pending.result().head.version):
+            yield self.decided.get(id(pending), pending.command)
 
 
-def replayed(commands: Iterable[Command]) -> VolatileJournal:
-    oracle = VolatileJournal()
+def replay(commands: Iterable[Command]) -> VolatileJournal:
+    reference = VolatileJournal()
     for command in commands:
-        ticket = PendingCommand(aligned(oracle, command))
-        oracle.submit(ticket)
-        ticket.wait()
-    return oracle
+        pending = PendingCommand(aligned(reference, command))
+        reference.submit(pending)
+        pending.wait()
+    return reference
 
 
-def aligned(oracle: VolatileJournal, command: Command) -> Command:
-    """A trim names the version it was planned for; the oracle counts versions on its own."""
+def aligned(reference: VolatileJournal, command: Command) -> Command:
+    """Replace the expected version of a window update by that of the reference."""
     if not isinstance(command, UpdateWindow):
         assert isinstance(command, Append | UpdateMessage | Erase)
         return command
-    head = oracle.head(command.key)
+    head = reference.head(command.key)
     assert head is not None
     return replace(command, expected_version=head.version)
 
 
-def figures(head: SessionHead | None) -> tuple[object, ...]:
+def counts_of(head: SessionHead | None) -> tuple[object, ...]:
     assert head is not None
     return head.last_sequence, head.pruned_count, head.counts, head.tokens, head.open_calls
 

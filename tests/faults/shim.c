@@ -1,4 +1,4 @@
-/* Stands between a process and its fsync and fdatasync (LD_PRELOAD): watches, fails, slows down or holds up both.
+/* Interposes fsync and fdatasync of a process (LD_PRELOAD): traces, fails, delays or blocks both.
  *
  *   FAULT_TRACE   a file: each call that succeeded adds a line "<start ns> <end ns> <path>", by the monotonic clock;
  *                 one that is held has a line before that, when it begins to wait, with 0 for its end
@@ -66,14 +66,14 @@ static void trace(long long start, long long end, const char *path) {
     }
 }
 
-/* The file that was read stays open meanwhile, so that no other one can have its number. */
+/* The order file stays open meanwhile, so that no other file can have its inode number. */
 static void hold(int orders_read, const char *orders) {
     struct stat read, now;
     if (fstat(orders_read, &read) != 0) abort();
     while (stat(orders, &now) == 0 && now.st_ino == read.st_ino) delay(1);
 }
 
-/* Whether the call is to fail. */
+/* Returns whether the call must fail. */
 static int obey_orders(const char *path) {
     const char *orders = getenv("FAULT_ORDERS");
     FILE *file = orders ? fopen(orders, "re") : NULL;

@@ -1,4 +1,4 @@
-"""A library that watches, fails, slows down or holds the fsyncs of a sidecar; see `shim.c`."""
+"""A library that traces, fails, delays or blocks the fsyncs of a sidecar; see `shim.c`."""
 
 import atexit
 import shutil
@@ -36,7 +36,7 @@ def library() -> str:
 
 
 class Shim:
-    """Trace and orders of one test, in its folder; `environ` is for the process to be watched."""
+    """Trace file and order file of one test; `environ` is the environment of the traced process."""
 
     def __init__(self, folder: Path) -> None:
         self._trace, self._orders = folder / "trace", folder / "orders"
@@ -47,21 +47,21 @@ class Shim:
         }
 
     def syncs(self, name: str) -> list[Sync]:
-        """The calls that succeeded on files of this name, in order."""
+        """Return the successful calls on files of this name, in order."""
         return [sync for sync in self._traced(name) if sync.end_ns]
 
     def held(self, name: str) -> int:
-        """How many calls on files of this name have begun to wait for other orders so far."""
+        """Return how many calls on files of this name were blocked by a hold order so far."""
         return sum(not sync.end_ns for sync in self._traced(name))
 
     def _traced(self, name: str) -> list[Sync]:
-        # Behind the last end of a line is what is being written at the moment, or nothing.
+        # A line without its end is still being written.
         lines = self._trace.read_text().split("\n")[:-1] if self._trace.exists() else []
         parsed = [line.split(" ", 2) for line in lines]
         return [Sync(int(start), int(end), path) for start, end, path in parsed if path.endswith(f"/{name}")]
 
     def order(self, *orders: str) -> None:
-        """Replace the orders; at once as a whole, because the process may be reading them."""
+        """Replace the order file atomically, because the process may be reading it."""
         fresh = self._orders.with_suffix(".new")
         fresh.write_text("".join(f"{order}\n" for order in orders))
         fresh.rename(self._orders)

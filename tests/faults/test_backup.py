@@ -1,4 +1,4 @@
-"""The two ways to back up that docs/durability.md names, and what a wrong restore says."""
+"""The two backups of docs/durability.md, and the error of a wrong restore."""
 
 import shutil
 import sqlite3
@@ -18,16 +18,14 @@ FLAGS = ("--tokenizer", "chars4", "--wal-checkpoint-bytes", "262144")
 
 
 def back_up_online(data_dir: Path, to: Path) -> None:
-    """What `sqlite3 journal.db ".backup to"` does."""
+    """Do what `sqlite3 journal.db ".backup to"` does."""
     to.mkdir()
     source = sqlite3.connect(f"{(data_dir / 'journal.db').as_uri()}?mode=ro", uri=True)
     with closing(source), closing(sqlite3.connect(to / "journal.db")) as target:
         source.backup(target)
 
 
-def test_a_backup_of_a_running_sidecar_holds_all_that_was_acknowledged_before_it(
-    data_dir: Path, tmp_path: Path
-) -> None:
+def test_a_backup_of_a_running_sidecar_has_all_messages_acknowledged_before_it(data_dir: Path, tmp_path: Path) -> None:
     before = Acknowledged()
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         for n in range(100):
@@ -43,7 +41,7 @@ def test_a_backup_of_a_running_sidecar_holds_all_that_was_acknowledged_before_it
         before.check(client)
 
 
-def test_a_copy_of_a_stopped_sidecar_holds_everything(data_dir: Path, tmp_path: Path) -> None:
+def test_a_copy_of_a_killed_sidecar_has_all_acknowledged_messages(data_dir: Path, tmp_path: Path) -> None:
     acknowledged = Acknowledged()
     with (
         SidecarProcess(data_dir, *FLAGS) as sidecar,
@@ -57,7 +55,7 @@ def test_a_copy_of_a_stopped_sidecar_holds_everything(data_dir: Path, tmp_path: 
         acknowledged.check(client)
 
 
-def test_an_older_backup_under_a_newer_mark_is_refused_and_says_what_to_do(data_dir: Path, tmp_path: Path) -> None:
+def test_an_older_backup_under_a_newer_mark_is_refused_with_a_remedy(data_dir: Path, tmp_path: Path) -> None:
     with SidecarProcess(data_dir, *FLAGS) as sidecar:
         with sidecar.client() as client:
             client.add("s", "in the backup")

@@ -1,4 +1,4 @@
-"""A damaged journal is refused or answered with DATA_LOSS, never served as if it were whole; the doctor says so."""
+"""A damaged journal is refused at start or its reads fail with DATA_LOSS, and the doctor finds the damage."""
 
 import random
 import re
@@ -32,37 +32,37 @@ Contents = dict[str, list[str]]
 
 
 class Original:
-    """A journal with entries in the file and acknowledged ones in its log, as kill -9 leaves it.
+    """A journal with entries in the main file and in the write-ahead log, as SIGKILL leaves it.
 
-    Its files are copied while it is open, and without a sidecar around it: one that learns in the background may be
-    killed in the middle of a commit that nobody was told of, and then the end of its log says nothing.
+    The files are copied while it is open, without a sidecar: background tasks of a sidecar may be killed during an
+    unacknowledged commit, and then a truncated log is no damage.
     """
 
     def __init__(self, directory: Path) -> None:
         alive = directory.with_name("alive")
         self._directory = directory
-        self.said: Contents = {session_id: [] for session_id in SESSIONS}
+        self.contents: Contents = {session_id: [] for session_id in SESSIONS}
         with SidecarProcess(alive, *FLAGS) as sidecar:
             with sidecar.client() as client:
-                self._talk(client.add, 60)
+                self._add(client.add, 60)
             assert sidecar.stop() == 0
         with closing(SqliteJournal(alive, ballast_bytes=0)) as journal:
-            self._talk(partial(append_to, journal), 30)
+            self._add(partial(append_to, journal), 30)
             shutil.copytree(alive, directory)
 
-    def _talk(self, add: Callable[[str, str], object], messages: int) -> None:
+    def _add(self, add: Callable[[str, str], object], messages: int) -> None:
         for n in range(messages):
             session_id = SESSIONS[n % len(SESSIONS)]
-            text = f"{session_id} {len(self.said[session_id])} " + "word " * (n * 37 % 900)
+            text = f"{session_id} {len(self.contents[session_id])} " + "word " * (n * 37 % 900)
             add(session_id, text)
-            self.said[session_id].append(text)
+            self.contents[session_id].append(text)
 
     def copy(self, to: Path) -> Path:
         shutil.copytree(self._directory, to)
         return to
 
     def copy_at_rest(self, to: Path) -> Path:
-        """The same, closed in good order: everything is in the file."""
+        """Copy the journal after a clean close: all entries are in the main file."""
         SqliteJournal(self.copy(to), ballast_bytes=0).close()
         return to
 
@@ -102,7 +102,7 @@ FILE_DAMAGES: dict[str, Callable[[Path], None]] = {
     "a file cut in the middle": lambda db: cut(db, 0.5),
     "an empty file": lambda db: cut(db, 0),
     "a deleted file": lambda db: db.unlink(),
-    "somebody else's file": lambda db: overwrite(db, 0, b"# A text\n" * 1000),
+    "a file of another program": lambda db: overwrite(db, 0, b"# A text\n" * 1000),
 }
 LOG_DAMAGES: dict[str, Callable[[Path], None]] = {
     "a deleted log": lambda wal: wal.unlink(),
@@ -118,7 +118,7 @@ DAMAGES = [*FILE_DAMAGES, *LOG_DAMAGES]
 
 
 def damaged(original: Original, damage: str, directory: Path) -> Path:
-    """The file is damaged when all is in it, because a log that has the damaged pages anew would heal them."""
+    """Damage a copy. The main file is damaged after a clean close, because a log with newer pages would repair it."""
     if damage in FILE_DAMAGES:
         FILE_DAMAGES[damage](original.copy_at_rest(directory) / "journal.db")
     else:
@@ -137,16 +137,16 @@ def test_a_damaged_journal_is_not_served(original: Original, data_dir: Path, dam
 
 
 def serve(directory: Path) -> subprocess.CompletedProcess[str]:
-    """Start it with the expectation that it refuses; one that starts does not end, and fails the test."""
+    """Run a start that must be refused; one that succeeds does not end, and fails the test."""
     listen = ("--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0")
     return run("serve", "--data-dir", str(directory), *FLAGS, *listen, timeout=CALL_SECONDS)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_every_damage_is_noticed_by_doctor_and_store_which_change_nothing(
+def test_doctor_and_store_detect_each_damage_and_change_nothing(
     original: Original, data_dir: Path, damage: str
 ) -> None:
-    """What is damaged may still be saved by somebody who knows how, but not after it was written to."""
+    """A damaged file may still be recovered by hand, but not after a write."""
     before = contents_of(damaged(original, damage, data_dir))
     assert not doctor_in_process(data_dir)
     assert contents_of(data_dir) == before
@@ -156,12 +156,12 @@ def test_every_damage_is_noticed_by_doctor_and_store_which_change_nothing(
 
 
 def doctor_in_process(directory: Path) -> bool:
-    """Whether the doctor found nothing."""
+    """Return whether the doctor finds no damage."""
     return (directory / "journal.db").exists() and not examine(directory)
 
 
 def contents_of(directory: Path) -> dict[str, bytes]:
-    """The files, but for the log's shared memory, which is made anew from it, and for a log with nothing in it."""
+    """Return the files, except shared memory, which SQLite rebuilds from the log, and an empty log."""
     contents = {path.name: path.read_bytes() for path in directory.glob("journal.*") if path.suffix != ".db-shm"}
     return {name: content for name, content in contents.items() if content or name == "journal.db"}
 
@@ -177,16 +177,16 @@ def read_or_damaged(journal: SqliteJournal, session_id: str) -> list[str] | None
     return [Message.FromString(stored.body).content for stored in page.messages]
 
 
-def check_not_served(directory: Path, said: Contents) -> bool:
-    """Whether it was refused at all: what is answered nevertheless must be the truth."""
+def is_detected(directory: Path, expected: Contents) -> bool:
+    """Return whether the start or a read failed; successful reads must return what was written."""
     try:
         journal = SqliteJournal(directory, read_connections=1, ballast_bytes=0)
     except DataCorrupted:
         return True
     with closing(journal):
-        read = {session_id: read_or_damaged(journal, session_id) for session_id in said}
+        read = {session_id: read_or_damaged(journal, session_id) for session_id in expected}
     for session_id, contents in read.items():
-        assert contents in (None, said[session_id])
+        assert contents in (None, expected[session_id])
     return None in read.values()
 
 
@@ -194,37 +194,37 @@ def pages_of(db: Path) -> Iterator[int]:
     yield from range(db.stat().st_size // PAGE_BYTES)
 
 
-def test_a_zeroed_page_anywhere_is_noticed_by_the_store_and_by_the_doctor(original: Original, tmp_path: Path) -> None:
+def test_store_and_doctor_detect_each_zeroed_page(original: Original, tmp_path: Path) -> None:
     whole = original.copy_at_rest(tmp_path / "whole")
     for page in pages_of(whole / "journal.db"):
         directory = tmp_path / f"page-{page}"
         shutil.copytree(whole, directory)
         overwrite(directory / "journal.db", page * PAGE_BYTES, bytes(PAGE_BYTES))
-        assert not doctor_in_process(directory), f"the doctor did not notice that page {page} is zeroed"
-        assert check_not_served(directory, original.said), f"page {page} is zeroed, and nobody noticed"
+        assert not doctor_in_process(directory), f"the doctor did not detect that page {page} is zeroed"
+        assert is_detected(directory, original.contents), f"the store did not detect that page {page} is zeroed"
 
 
-def test_a_flipped_bit_in_any_text_is_answered_with_damage(original: Original, tmp_path: Path) -> None:
+def test_a_flipped_bit_in_a_text_is_detected(original: Original, tmp_path: Path) -> None:
     whole = original.copy_at_rest(tmp_path / "whole")
     content = (whole / "journal.db").read_bytes()
-    for session_id, texts in original.said.items():
+    for session_id, texts in original.contents.items():
         for text in texts[::5]:
             directory = tmp_path / f"{session_id}-{texts.index(text)}"
             shutil.copytree(whole, directory)
-            flip(directory / "journal.db", place_in(content, text))
+            flip(directory / "journal.db", offset_of(content, text))
             assert not doctor_in_process(directory)
-            assert check_not_served(directory, original.said)
+            assert is_detected(directory, original.contents)
 
 
-def place_in(file: bytes, text: str) -> int:
-    """Where a message says it, and not where a summary repeats it: by how a message's content begins."""
-    beginning = Message(content=text).SerializeToString()[:9]
-    assert file.count(beginning) == 1
-    return file.index(beginning) + len(beginning) - 1
+def offset_of(file: bytes, text: str) -> int:
+    """Return the offset in a message, not in a summary: by the encoding of a message's content."""
+    prefix = Message(content=text).SerializeToString()[:9]
+    assert file.count(prefix) == 1
+    return file.index(prefix) + len(prefix) - 1
 
 
-def test_a_flipped_bit_in_a_summary_is_answered_with_damage(data_dir: Path) -> None:
-    """What was said is whole, and is answered."""
+def test_a_flipped_bit_in_a_summary_is_detected(data_dir: Path) -> None:
+    """The messages are whole, and are returned."""
     db = data_dir / "journal.db"
     with SidecarProcess(data_dir, *FLAGS) as sidecar:
         with sidecar.client() as client:
@@ -244,15 +244,15 @@ def summary_of(client: Client) -> str:
     return answer.summary.text
 
 
-def test_a_flipped_bit_is_answered_with_data_loss_that_names_the_file(original: Original, data_dir: Path) -> None:
+def test_a_read_of_a_flipped_bit_is_data_loss_with_the_file_name(original: Original, data_dir: Path) -> None:
     original.copy_at_rest(data_dir)
-    text = original.said["a"][3]
-    flip(data_dir / "journal.db", place_in((data_dir / "journal.db").read_bytes(), text))
+    text = original.contents["a"][3]
+    flip(data_dir / "journal.db", offset_of((data_dir / "journal.db").read_bytes(), text))
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
-        for said in (refusal(lambda: client.all("a")), refusal(lambda: client.recent("a", 1000))):
-            assert said.code is grpc.StatusCode.DATA_LOSS and said.reason == "DATA_CORRUPTED"
-            assert said.metadata["file"] == str(data_dir / "journal.db")
-        assert [message.content for message in client.all("b")] == original.said["b"], "the other session is whole"
+        for error in (refusal(lambda: client.all("a")), refusal(lambda: client.recent("a", 1000))):
+            assert error.code is grpc.StatusCode.DATA_LOSS and error.reason == "DATA_CORRUPTED"
+            assert error.metadata["file"] == str(data_dir / "journal.db")
+        assert [message.content for message in client.all("b")] == original.contents["b"], "the other session is whole"
     assert doctor(data_dir).returncode == 1
 
 
@@ -265,15 +265,15 @@ def test_the_doctor_finds_a_good_journal_whole(original: Original, tmp_path: Pat
         assert (examined.returncode, examined.stdout.strip()) == (0, f"{directory}: whole")
 
 
-def test_the_doctor_finds_a_journal_whole_after_every_kind_of_write(data_dir: Path) -> None:
+def test_the_doctor_finds_a_journal_whole_after_each_kind_of_write(data_dir: Path) -> None:
     with SidecarProcess(data_dir, *FLAGS) as sidecar:
         with sidecar.client() as client:
-            write_everything(client)
+            write_all_kinds(client)
         assert sidecar.stop() == 0
     assert examine(data_dir) == []
 
 
-def write_everything(client: Client) -> None:
+def write_all_kinds(client: Client) -> None:
     for n in range(5):
         client.add("s", f"question {n}", id=f"q{n}")
         call = ToolCall(id=f"call{n}", name="search", arguments_json="{}")
@@ -292,7 +292,7 @@ def write_everything(client: Client) -> None:
     client.memory.Clear(pb.ClearRequest(session_id="cleared"), timeout=CALL_SECONDS)
 
 
-def test_the_doctor_keeps_out_of_a_journal_in_use(original: Original, data_dir: Path) -> None:
+def test_the_doctor_refuses_a_journal_in_use(original: Original, data_dir: Path) -> None:
     original.copy(data_dir)
     with SidecarProcess(data_dir, *FLAGS):
         examined = doctor(data_dir)

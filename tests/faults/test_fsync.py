@@ -1,4 +1,4 @@
-"""An acknowledgement comes after an fsync of its own; a failed one stops the process; a slow one stops no reader."""
+"""Each acknowledgement follows an fsync; a failed fsync stops the process; a slow one blocks no read."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ FLAGS = ("--tokenizer", "chars4")
 DISK_FAILED = 74
 HOLD = f"hold {WAL}"
 READS_DURING_ONE_FSYNC = 5
-LOOK_SECONDS = 0.002
+POLL_SECONDS = 0.002
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +33,15 @@ def shared_shim(tmp_path_factory: pytest.TempPathFactory) -> Shim:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory, shared_shim: Shim) -> Iterator[SidecarProcess]:
-    """One sidecar for the tests that leave it running."""
+    """Start one sidecar for the tests that leave it running."""
     data_dir = tmp_path_factory.mktemp("sidecar") / "data"
     with SidecarProcess(data_dir, *FLAGS, environ=shared_shim.environ) as running:
         yield running
 
 
 @pytest.fixture
-def watched(data_dir: Path, shim: Shim) -> Iterator[SidecarProcess]:
-    """A sidecar for a test that ends it."""
+def traced(data_dir: Path, shim: Shim) -> Iterator[SidecarProcess]:
+    """Start a sidecar for a test that ends it."""
     with SidecarProcess(data_dir, *FLAGS, environ=shim.environ) as running:
         yield running
 
@@ -57,10 +57,10 @@ def timed(call: Callable[[], Any]) -> Timed:
     return Timed(start, time.monotonic_ns())
 
 
-# -- every acknowledgement has its fsync
+# -- fsyncs before acknowledgements
 
 
-def test_each_lone_add_is_synced_on_its_own(shared: SidecarProcess, shared_shim: Shim) -> None:
+def test_each_sequential_add_has_its_own_fsync(shared: SidecarProcess, shared_shim: Shim) -> None:
     with shared.client() as client:
         before = len(shared_shim.syncs(WAL))
         for n in range(50):
@@ -77,7 +77,7 @@ def test_every_acknowledgement_follows_an_fsync_that_began_after_its_call(
     syncs = shared_shim.syncs(WAL)[before:]
     for call in calls:
         assert any(call.start_ns <= sync.start_ns and sync.end_ns <= call.end_ns for sync in syncs)
-    assert len(syncs) < len(calls), "callers at the same time share an fsync"
+    assert len(syncs) < len(calls), "concurrent calls share an fsync"
 
 
 def writes(client: Client) -> dict[str, Callable[[], Any]]:
@@ -112,22 +112,22 @@ def test_every_kind_of_write_is_synced_before_it_is_acknowledged(shared: Sidecar
             assert synced, f"{name} was acknowledged without an fsync"
 
 
-def test_what_a_killed_process_left_behind_is_synced_before_a_retry_is_answered(
-    watched: SidecarProcess, shim: Shim
+def test_a_log_left_by_a_killed_process_is_synced_before_a_retry_is_acknowledged(
+    traced: SidecarProcess, shim: Shim
 ) -> None:
-    """It may have been written and never synced: to call it a duplicate is to acknowledge it."""
-    with watched.client() as client:
+    """The message may be written and not synced, and a duplicate counts as an acknowledgement."""
+    with traced.client() as client:
         client.add("s", "hello", id="m1")
-    watched.kill()
+    traced.kill()
     restarted_ns = time.monotonic_ns()
-    watched.start()
-    with watched.client() as client:
+    traced.start()
+    with traced.client() as client:
         assert client.add("s", "hello", id="m1").duplicate
         answered_ns = time.monotonic_ns()
     assert any(restarted_ns <= sync.start_ns and sync.end_ns <= answered_ns for sync in shim.syncs(WAL))
 
 
-def test_a_new_data_directory_is_remembered_by_its_parent(shared: SidecarProcess, shared_shim: Shim) -> None:
+def test_a_new_data_directory_and_its_parent_are_synced(shared: SidecarProcess, shared_shim: Shim) -> None:
     assert shared_shim.syncs(shared.data_dir.parent.name), "the parent of the new directory was not synced"
     assert shared_shim.syncs(shared.data_dir.name), "the directory of the new file was not synced"
 
@@ -135,64 +135,62 @@ def test_a_new_data_directory_is_remembered_by_its_parent(shared: SidecarProcess
 # -- an fsync that fails
 
 
-def test_a_failed_fsync_of_the_log_stops_the_process_and_loses_nothing(watched: SidecarProcess, shim: Shim) -> None:
+def test_a_failed_fsync_of_the_log_stops_the_process_and_loses_nothing(traced: SidecarProcess, shim: Shim) -> None:
     acknowledged = Acknowledged()
     with (
-        watched.client() as client,
+        traced.client() as client,
         ConcurrentWriters(client, acknowledged, "c", shared=["a", "b"], owned=["c"]) as writers,
     ):
         acknowledged.wait_for_acks(100, CALL_SECONDS)
         shim.order(f"fail 3 {WAL}")
-        watched.process.wait(CALL_SECONDS)
-    stopped_because_of_the_disk(watched)
+        traced.process.wait(CALL_SECONDS)
+    check_stopped_by_disk_failure(traced)
     assert set(writers.codes) == {grpc.StatusCode.UNAVAILABLE}
     shim.order()
-    watched.start()
-    with watched.client() as client:
+    traced.start()
+    with traced.client() as client:
         acknowledged.check(client)
         for session_id in ("a", "b", "c"):
             acknowledged.retry_open_calls(client, session_id, 5)
 
 
-def test_a_failed_fsync_of_a_checkpoint_stops_the_process_and_loses_nothing(
-    watched: SidecarProcess, shim: Shim
-) -> None:
-    with watched.client() as client:
+def test_a_failed_fsync_of_a_checkpoint_stops_the_process_and_loses_nothing(traced: SidecarProcess, shim: Shim) -> None:
+    with traced.client() as client:
         for n in range(20):
             client.add("kept", f"message {n}")
         client.add("cleared", "hello")
         shim.order(f"fail 1 {DB}")
         clear = refusal(lambda: client.memory.Clear(pb.ClearRequest(session_id="cleared"), timeout=CALL_SECONDS))
     assert clear.code is grpc.StatusCode.UNAVAILABLE
-    watched.process.wait(CALL_SECONDS)
-    stopped_because_of_the_disk(watched)
+    traced.process.wait(CALL_SECONDS)
+    check_stopped_by_disk_failure(traced)
     shim.order()
-    watched.start()
-    with watched.client() as client:
+    traced.start()
+    with traced.client() as client:
         assert [message.content for message in client.all("kept")] == [f"message {n}" for n in range(20)]
 
 
-def stopped_because_of_the_disk(sidecar: SidecarProcess) -> None:
-    assert sidecar.stop() == DISK_FAILED, "it has stopped by itself already"
-    (told,) = [line for line in sidecar.log().splitlines() if "stopping" in line]
-    assert str(sidecar.data_dir / DB) in told and "FSYNC" in told
+def check_stopped_by_disk_failure(sidecar: SidecarProcess) -> None:
+    assert sidecar.stop() == DISK_FAILED, "it stopped by itself"
+    (line,) = [line for line in sidecar.log().splitlines() if "stopping" in line]
+    assert str(sidecar.data_dir / DB) in line and "FSYNC" in line
 
 
-# -- an fsync that takes its time
+# -- a slow fsync
 
 
-def hot_reads(client: Client, session_id: str) -> None:
+def cached_reads(client: Client, session_id: str) -> None:
     client.recent(session_id, 10)
     client.memory.Count(pb.CountRequest(session_id=session_id), timeout=CALL_SECONDS)
 
 
-def cold_reads(client: Client, session_id: str) -> None:
+def uncached_reads(client: Client, session_id: str) -> None:
     client.all(session_id)
     client.memory.GetByRole(pb.GetByRoleRequest(session_id=session_id, role=Role.ROLE_USER), timeout=CALL_SECONDS)
 
 
 def fsyncs_held_during_reads(shim: Shim, write: Callable[[], Any], read: Callable[[], Any]) -> int:
-    """Return how many fsyncs it took until the write was answered; each was held until reads were answered."""
+    """Return the number of fsyncs until the write returned; each was blocked until reads had returned."""
     before, held = shim.held(WAL), 0
     shim.order(HOLD)
     with ThreadPoolExecutor(1) as thread:
@@ -202,9 +200,9 @@ def fsyncs_held_during_reads(shim: Shim, write: Callable[[], Any], read: Callabl
                 held += 1
                 for _ in range(READS_DURING_ONE_FSYNC):
                     read()
-                # A later one may be of something else that is written, and found the answer on its way.
-                assert held > 1 or not writing.done(), "the write was answered before its fsync ended"
-                shim.order(HOLD)  # lets go of this one, and holds the next
+                # A later fsync may belong to another write, after the response was sent.
+                assert held > 1 or not writing.done(), "the write returned before its fsync ended"
+                shim.order(HOLD)  # releases this fsync, and blocks the next
         finally:
             shim.order()
         writing.result()
@@ -212,15 +210,15 @@ def fsyncs_held_during_reads(shim: Shim, write: Callable[[], Any], read: Callabl
 
 
 def another_is_held(shim: Shim, held: int, writing: Future[Any]) -> bool:
-    """Wait for it; there is none when the write is answered."""
+    """Wait for another blocked fsync; return whether there is one before the write returns."""
     while shim.held(WAL) == held:
-        if wait([writing], LOOK_SECONDS).done:
+        if wait([writing], POLL_SECONDS).done:
             return False
     return True
 
 
 @pytest.mark.parametrize("session_id", ["written", "other"])
-@pytest.mark.parametrize("read", [hot_reads, cold_reads])
+@pytest.mark.parametrize("read", [cached_reads, uncached_reads])
 def test_reads_are_answered_while_a_write_waits_for_its_fsync(
     shared: SidecarProcess, shared_shim: Shim, session_id: str, read: Callable[[Client, str], None]
 ) -> None:
@@ -232,33 +230,33 @@ def test_reads_are_answered_while_a_write_waits_for_its_fsync(
         assert fsyncs_held_during_reads(shared_shim, again, read_again)
 
 
-@pytest.mark.parametrize("read", [hot_reads, cold_reads])
+@pytest.mark.parametrize("read", [cached_reads, uncached_reads])
 def test_reads_are_answered_while_many_other_writes_wait_for_their_fsync(
     shared: SidecarProcess, shared_shim: Shim, read: Callable[[Client, str], None]
 ) -> None:
-    """Annotate, Prune and Clear wait on threads: as many of them as there are must not leave readers without one."""
+    """Annotate, Prune and Clear wait on threads; as many calls as there are threads must not block reads."""
     sessions = [f"{read.__name__}-{n}" for n in range(16)]
     with shared.client() as client, shared.client() as reader:
         for session_id in sessions:
             client.add(session_id, "hello", id="m")
         client.add("other", "hello")
         read(reader, "other")
-        asked = Event()
+        sent = Event()
 
-        def read_behind_them() -> None:
-            """Once all are asked; on their own connection first, where one comes after the other."""
-            assert asked.wait(CALL_SECONDS)
+        def read_after_them() -> None:
+            """Read once all calls are sent; first on their connection, where requests arrive in order."""
+            assert sent.wait(CALL_SECONDS)
             read(client, "other")
             read(reader, "other")
 
-        annotate = partial(annotate_at_once, client, sessions, asked)
-        assert fsyncs_held_during_reads(shared_shim, annotate, read_behind_them)
+        annotate = partial(annotate_concurrently, client, sessions, sent)
+        assert fsyncs_held_during_reads(shared_shim, annotate, read_after_them)
 
 
-def annotate_at_once(client: Client, sessions: list[str], asked: Event) -> None:
+def annotate_concurrently(client: Client, sessions: list[str], sent: Event) -> None:
     requests = [pb.AnnotateRequest(session_id=name, message_id="m", evaluation_score=5) for name in sessions]
     calls = [client.memory.Annotate.future(request, timeout=CALL_SECONDS) for request in requests]
-    asked.set()
+    sent.set()
     for call in calls:
         call.result()
 

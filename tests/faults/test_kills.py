@@ -1,4 +1,4 @@
-"""kill -9 under load, again and again on one data directory: nothing acknowledged is lost, doubled or moved."""
+"""Repeated SIGKILL under load on one data directory: no acknowledged message is lost, duplicated or moved."""
 
 import os
 import random
@@ -27,18 +27,18 @@ FLAGS = ("--tokenizer", "chars4", "--wal-checkpoint-bytes", "262144", "--log-cal
 
 
 class Rounds:
-    """Sessions live for some rounds, so that history accumulates and yet a round's check stays short."""
+    """Sessions are used for some rounds, so that data accumulates and the check of a round stays short."""
 
     def __init__(self, data_dir: Path, seed: str) -> None:
-        self._chance = random.Random(seed)
+        self._random = random.Random(seed)
         self._acknowledged = Acknowledged()
         self._sidecar = SidecarProcess(data_dir, *FLAGS)
 
-    def run(self, rounds: int, tell: Callable[[str], None] = lambda _: None) -> None:
+    def run(self, rounds: int, report_progress: Callable[[str], None] = lambda _: None) -> None:
         with self._sidecar:
             for number in range(rounds):
                 self._round(number)
-                tell(f"kills of the journal: {number + 1} of {rounds}")
+                report_progress(f"kills of the journal: {number + 1} of {rounds}")
             with self._sidecar.client() as client:
                 self._acknowledged.check(client)
             assert self._sidecar.stop() == 0
@@ -52,9 +52,9 @@ class Rounds:
             self._sidecar.client() as client,
             ConcurrentWriters(client, self._acknowledged, f"r{number}", shared=shared, owned=owned) as writers,
         ):
-            self._kill_at_some_moment(writers)
+            self._kill_at_random(writers)
         assert set(writers.codes) == {grpc.StatusCode.UNAVAILABLE}
-        if self._chance.random() < 0.25:
+        if self._random.random() < 0.25:
             self._kill_while_starting()
         self._sidecar.start()
         with self._sidecar.client() as client:
@@ -62,40 +62,40 @@ class Rounds:
             for session_id in [*shared, *owned]:
                 self._acknowledged.retry_open_calls(client, session_id, RETRIED_AGAIN)
 
-    def _kill_at_some_moment(self, writers: ConcurrentWriters) -> None:
-        """After some acknowledgements, at any phase of a commit; each third time during a prune or a clear."""
-        self._acknowledged.wait_for_acks(self._chance.randint(1, 250), CALL_SECONDS)
-        moment = self._chance.choice([None, None, None, None, writers.pruning, writers.clearing])
-        if moment is not None:
-            assert moment.wait(CALL_SECONDS), "neither pruned nor cleared"
-        _spin(self._chance.uniform(0, 0.004))
+    def _kill_at_random(self, writers: ConcurrentWriters) -> None:
+        """Kill after some acknowledgements, in any phase of a commit; each third time during a prune or a clear."""
+        self._acknowledged.wait_for_acks(self._random.randint(1, 250), CALL_SECONDS)
+        event = self._random.choice([None, None, None, None, writers.pruning, writers.clearing])
+        if event is not None:
+            assert event.wait(CALL_SECONDS), "neither pruned nor cleared"
+        _spin(self._random.uniform(0, 0.004))
         self._sidecar.kill()
 
     def _kill_while_starting(self) -> None:
-        """What the first kill left to be recovered is left again, somewhere on the way."""
+        """Kill a start during the recovery from the first kill."""
         command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self._sidecar.data_dir), *FLAGS]
         command += ["--listen", "127.0.0.1:0", "--health-listen", ""]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as starting:
-            _spin(self._chance.uniform(0.15, 0.5))
+            _spin(self._random.uniform(0.15, 0.5))
             assert starting.poll() is None, "it did not start"
             starting.kill()
 
 
 def _spin(seconds: float) -> None:
-    """Pick the moment; nothing that is checked depends on how long this takes."""
+    """Wait for a random time; no check depends on its length."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         threading.Event().wait(0.0002)
 
 
-def test_nothing_acknowledged_is_lost_doubled_or_moved_by_kill_9(data_dir: Path) -> None:
+def test_nothing_acknowledged_is_lost_duplicated_or_moved_by_kill_9(data_dir: Path) -> None:
     Rounds(data_dir, seed=str(data_dir)).run(3)
 
 
 @pytest.mark.kills
-def test_nothing_acknowledged_is_lost_doubled_or_moved_by_many_kills(
-    data_dir: Path, tell: Callable[[str], None]
+def test_nothing_acknowledged_is_lost_duplicated_or_moved_by_many_kills(
+    data_dir: Path, report_progress: Callable[[str], None]
 ) -> None:
     seed = os.environ.get("KILL_SEED", str(time.time_ns()))
     print(f"KILL_SEED={seed}")
-    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "200")), tell)
+    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "200")), report_progress)

@@ -39,7 +39,7 @@ class AcknowledgedMessages:
     words: dict[Place, str] = field(default_factory=dict)
     "The unique word of each message."
 
-    def names(self, session: str) -> dict[str, Any]:
+    def scope_ids(self, session: str) -> dict[str, Any]:
         return {"namespace": self.namespace, "user_id": self.user_id, "session_id": session}
 
     @property
@@ -60,7 +60,7 @@ class AcknowledgedMessages:
         words = [new_word() for _ in range(count)]
         texts = [f"{TOPICS[at % len(TOPICS)]} {word}" for at, word in enumerate(words)]
         messages = [Message(role=Role.ROLE_USER, content=text) for text in texts]
-        request = pb.AddBatchRequest(**self.names(session), messages=messages)
+        request = pb.AddBatchRequest(**self.scope_ids(session), messages=messages)
         answer = client.memory.AddBatch(request, timeout=CALL_SECONDS)
         for result, text, word in zip(answer.results, texts, words, strict=True):
             self.record(session, result.sequence, text, word)
@@ -71,14 +71,14 @@ class AcknowledgedMessages:
 
     def clear(self, client: Client, session: str) -> list[str]:
         """Clear the session; return the words that must not be found from now on."""
-        client.memory.Clear(pb.ClearRequest(**self.names(session)), timeout=CALL_SECONDS)
-        return self.forget(session)
+        client.memory.Clear(pb.ClearRequest(**self.scope_ids(session)), timeout=CALL_SECONDS)
+        return self.remove(session)
 
     def delete(self, client: Client, session: str) -> list[str]:
-        client.sessions.DeleteSession(session_pb2.DeleteSessionRequest(**self.names(session)), timeout=CALL_SECONDS)
-        return self.forget(session)
+        client.sessions.DeleteSession(session_pb2.DeleteSessionRequest(**self.scope_ids(session)), timeout=CALL_SECONDS)
+        return self.remove(session)
 
-    def forget(self, session: str) -> list[str]:
+    def remove(self, session: str) -> list[str]:
         gone = [place for place in self.contents if place[0] == session]
         for place in gone:
             del self.contents[place]

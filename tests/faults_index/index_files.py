@@ -38,19 +38,19 @@ def until(
 
     A table that is being rewritten may be unreadable for a moment.
     """
-    troubles: list[Exception] = []
+    errors: list[Exception] = []
 
-    def tried(ask: Callable[[], object]) -> object:
+    def tried(condition: Callable[[], object]) -> object:
         try:
-            return ask()
+            return condition()
         except Exception as error:  # noqa: BLE001 - it is part of the message
-            troubles[:] = [error]
+            errors[:] = [error]
             return None
 
     try:
         waiting.until(lambda: tried(holds), what, progress=lambda: tried(progress), pause_seconds=pause_seconds)
     except AssertionError as late:
-        raise late from (troubles[0] if troubles else None)
+        raise late from (errors[0] if errors else None)
 
 
 class IndexFiles:
@@ -66,7 +66,7 @@ class IndexFiles:
     @property
     def generation(self) -> int:
         """Return the generation of the live table, as stored in the journal; 0 for none."""
-        found = self._ask("SELECT lsn FROM watermarks WHERE task = 'episodic.generation' AND namespace = ?")
+        found = self._query("SELECT lsn FROM watermarks WHERE task = 'episodic.generation' AND namespace = ?")
         return int(found[0][0]) if found else 0
 
     @property
@@ -106,7 +106,7 @@ class IndexFiles:
 
     def places(self) -> Counter[Place]:
         """Count the rows of each message; a deleted session is named by its row id."""
-        names = dict(self._ask("SELECT row_id, session_id FROM sessions WHERE namespace = ?"))
+        names = dict(self._query("SELECT row_id, session_id FROM sessions WHERE namespace = ?"))
         rows = [row for row in self.rows() if row.session >= 0]
         return Counter((str(names.get(row.session, f"number {row.session}")), row.sequence) for row in rows)
 
@@ -157,13 +157,13 @@ class IndexFiles:
             return f"the table cannot be read: {error!r}"
         missing = sorted(wanted - set(found))
         more = sorted(set(found) - wanted)
-        doubled = sorted(place for place, count in found.items() if count > 1)
-        return f"missing {len(missing)} {missing[:5]}, too many {more[:5]}, doubled {doubled[:5]}"
+        duplicated = sorted(place for place, count in found.items() if count > 1)
+        return f"missing {len(missing)} {missing[:5]}, too many {more[:5]}, duplicated {duplicated[:5]}"
 
     def _dead_letters(self) -> list[Any]:
-        return self._ask("SELECT lsn, reason FROM dead_letters WHERE namespace = ?")
+        return self._query("SELECT lsn, reason FROM dead_letters WHERE namespace = ?")
 
-    def _ask(self, query: str) -> list[Any]:
+    def _query(self, query: str) -> list[Any]:
         connection = sqlite3.connect(f"file:{self.data_dir}/journal.db?mode=ro", uri=True, timeout=HANG_SECONDS)
         try:
             return connection.execute(query, (self.namespace,)).fetchall()

@@ -36,9 +36,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     for kind, damage in KINDS.items():
         damage(IndexFiles(data_dir, kind))
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
-        for one in acknowledged.values():
-            one.check_readable(client)
-            one.check_found(client)
+        for messages in acknowledged.values():
+            messages.check_readable(client)
+            messages.check_found(client)
         yield Scene(sidecar, client, acknowledged)
         assert "Traceback" not in sidecar.log()
 
@@ -46,10 +46,10 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 def fill(data_dir: Path, acknowledged: dict[str, AcknowledgedMessages]) -> None:
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         for at in range(3):
-            for one in acknowledged.values():
-                one.add_many(client, f"s{at}", 10)
-            for kind, one in acknowledged.items():
-                wait(data_dir, kind, one)
+            for messages in acknowledged.values():
+                messages.add_many(client, f"s{at}", 10)
+            for kind, messages in acknowledged.items():
+                wait(data_dir, kind, messages)
         assert sidecar.stop() == 0
 
 
@@ -60,7 +60,7 @@ def wait(data_dir: Path, kind: str, acknowledged: AcknowledgedMessages) -> None:
 @KIND
 def test_the_index_is_repaired(scene: Scene, kind: str) -> None:
     wait(scene.sidecar.data_dir, kind, scene.acknowledged[kind])
-    until(lambda: scene.acknowledged[kind].has_no_degradation(scene.client), "a search lacks nothing")
+    until(lambda: scene.acknowledged[kind].has_no_degradation(scene.client), "a search has no degradation")
 
 
 @KIND
@@ -73,7 +73,7 @@ def test_it_is_writable(scene: Scene, kind: str) -> None:
 def test_messages_erased_afterwards_are_in_no_file_even_in_quarantine(scene: Scene, kind: str) -> None:
     acknowledged = scene.acknowledged[kind]
     words = acknowledged.clear(scene.client, "s0")
-    until(lambda: not files_with(scene.sidecar.data_dir / "index", *words), "the words are gone")
+    until(lambda: not files_with(scene.sidecar.data_dir / "index", *words), "the words are in no file")
     wait(scene.sidecar.data_dir, kind, acknowledged)
 
 

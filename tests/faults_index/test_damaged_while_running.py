@@ -35,10 +35,10 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with SidecarProcess(data_dir, *FLAGS) as sidecar, sidecar.client() as client:
         scene = Scene(sidecar, client, acknowledged)
         for at in range(3):
-            for one in acknowledged.values():
-                one.add_many(client, f"s{at}", 10)
-            for kind, one in acknowledged.items():
-                scene.files(kind).wait_until_complete(one.contents)
+            for messages in acknowledged.values():
+                messages.add_many(client, f"s{at}", 10)
+            for kind, messages in acknowledged.items():
+                scene.files(kind).wait_until_complete(messages.contents)
         yield scene
 
 
@@ -47,12 +47,12 @@ def test_searches_work_and_the_index_is_repaired(scene: Scene, kind: str) -> Non
     acknowledged = scene.acknowledged[kind]
     OTHERS[kind](scene.files(kind))
     if kind == "all_manifests_garbage":
-        acknowledged.add(scene.client, "s2")  # what is open does not read them again until it writes
-    # From RAM, and from the table: whichever is away, the journal answers in its place.
+        acknowledged.add(scene.client, "s2")  # an open table does not read them again until it writes
+    # From RAM, and from the table; the journal is the fallback of both.
     acknowledged.check_found(scene.client)
     acknowledged.check_found(scene.client, scope=SCOPE_NAMESPACE)
     scene.files(kind).wait_until_complete(acknowledged.contents)
-    until(lambda: acknowledged.has_no_degradation(scene.client), "a search lacks nothing")
+    until(lambda: acknowledged.has_no_degradation(scene.client), "a search has no degradation")
 
 
 @KIND

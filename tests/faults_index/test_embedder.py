@@ -66,9 +66,9 @@ def has_vectors(acknowledged: AcknowledgedMessages, client: Client) -> bool:
     return True
 
 
-def check_back(acknowledged: AcknowledgedMessages, client: Client, data_dir: Path) -> None:
+def check_recovered(acknowledged: AcknowledgedMessages, client: Client, data_dir: Path) -> None:
     IndexFiles(data_dir).wait_until_complete(acknowledged.contents)
-    until(lambda: has_vectors(acknowledged, client), "all have a meaning")
+    until(lambda: has_vectors(acknowledged, client), "all have vectors")
 
 
 WRONG: dict[str, Behaviour] = {
@@ -82,12 +82,12 @@ def test_invalid_answers_disable_semantic_search_only_while_they_last(data_dir: 
     acknowledged = AcknowledgedMessages()
     with Endpoint() as endpoint, SidecarProcess(data_dir, *flags(endpoint)) as sidecar, sidecar.client() as client:
         acknowledged.add(client, "before")
-        check_back(acknowledged, client, data_dir)
+        check_recovered(acknowledged, client, data_dir)
         endpoint.always = WRONG[wrong]
         check_adds(acknowledged, client, "s")
         check_degraded(acknowledged, client)
         endpoint.always = well
-        check_back(acknowledged, client, data_dir)
+        check_recovered(acknowledged, client, data_dir)
         assert sidecar.stop() == 0
     IndexFiles(data_dir).check_final(acknowledged.contents)
 
@@ -138,12 +138,12 @@ def reads_and_adds_overtake(data_dir: Path, endpoint: Endpoint) -> bool:
     with SidecarProcess(data_dir, *patient, "--read-threads", "2") as sidecar, sidecar.client() as client:
         acknowledged.add(client, "s")
         request = pb.SearchRequest(query="cat", user_id=acknowledged.user_id)
-        under_way = [client.memory.Search.future(request, timeout=CALL_SECONDS) for _ in range(2)]
+        searches = [client.memory.Search.future(request, timeout=CALL_SECONDS) for _ in range(2)]
         until(lambda: len(endpoint.requests) >= before + 2, "both wait", pause_seconds=0.001)
         acknowledged.add(client, "s")
         acknowledged.check_readable(client)
-        overtook = not any(search.done() for search in under_way)
-        for search in under_way:
+        overtook = not any(search.done() for search in searches)
+        for search in searches:
             search.cancel()
         sidecar.kill()
     return overtook
@@ -158,7 +158,7 @@ def sidecars_with_unavailable_endpoints(folder: Path, silent: Behaviour) -> list
     for name in ("down later", "hanging"):
         line = lines[name]
         line.acknowledged.add(line.client, "before")
-        check_back(line.acknowledged, line.client, line.sidecar.data_dir)
+        check_recovered(line.acknowledged, line.client, line.sidecar.data_dir)
     lines["down later"].endpoint.always = hung_up  # also for open connections
     lines["down later"].endpoint.__exit__()
     lines["hanging"].endpoint.always = silent
@@ -181,7 +181,7 @@ def test_an_unavailable_endpoint_disables_semantic_search_only(tmp_path: Path, s
 def test_when_the_endpoint_is_back_all_messages_get_vectors(tmp_path: Path, silent: Behaviour) -> None:
     """Three sidecars run at once, because an open circuit stays open for half a minute."""
     for line in sidecars_with_unavailable_endpoints(tmp_path, silent):
-        check_back(line.acknowledged, line.client, line.sidecar.data_dir)
+        check_recovered(line.acknowledged, line.client, line.sidecar.data_dir)
         line.close()
         IndexFiles(line.sidecar.data_dir).check_final(line.acknowledged.contents)
 

@@ -39,7 +39,7 @@ def change(data_dir: Path, acknowledged: AcknowledgedMessages, slow: Slow, *opti
     chance = random.Random(kills)
     for _ in range(kills):
         with SidecarProcess(data_dir, *options) as sidecar, sidecar.client() as client:
-            until(lambda: not is_single_table(files), "another is built")
+            until(lambda: not is_single_table(files), "a new table is built")
             check_meanwhile(acknowledged, client)
             for _ in range(chance.randrange(3)):
                 acknowledged.add(client, "meanwhile")
@@ -47,14 +47,14 @@ def change(data_dir: Path, acknowledged: AcknowledgedMessages, slow: Slow, *opti
     with SidecarProcess(data_dir, *options) as sidecar, sidecar.client() as client:
         acknowledged.check_readable(client)
         before = files.generation
-        until(lambda: files.generation > before or not is_single_table(files), "retrieval is there")
+        until(lambda: files.generation > before or not is_single_table(files), "the index is ready")
         while files.generation == before and not is_single_table(files):
             check_meanwhile(acknowledged, client)
             slow.seen.set()
-        until(lambda: acknowledged.has_no_degradation(client), "a search lacks nothing")
+        until(lambda: acknowledged.has_no_degradation(client), "a search has no degradation")
         acknowledged.add(client, "meanwhile")
         files.wait_until_complete(acknowledged.contents)
-        until(lambda: is_single_table(files), "the old one is gone")
+        until(lambda: is_single_table(files), "the old table is deleted")
         assert sidecar.stop() == 0
         assert "Traceback" not in sidecar.log() and "Panic" not in sidecar.log()
     files.check_final(acknowledged.contents)

@@ -58,9 +58,9 @@ def test_an_erased_session_is_not_found_and_in_no_file(
             for message in client.all("erased", namespace=acknowledged.namespace, user_id=acknowledged.user_id)
         ]
         names = [
-            one.name
-            for one in client.all("erased", namespace=acknowledged.namespace, user_id=acknowledged.user_id)
-            if one.name
+            message.name
+            for message in client.all("erased", namespace=acknowledged.namespace, user_id=acknowledged.user_id)
+            if message.name
         ]
         words = erase(acknowledged, client, "erased")
         check_not_found(acknowledged, client, words, contents)
@@ -77,17 +77,17 @@ def wait_until_gone(sidecar: SidecarProcess, *texts: str) -> None:
 
 def test_an_erased_document_is_not_found_and_in_no_file(erasing: SidecarProcess) -> None:
     with erasing.client() as client:
-        library = DocumentClient(client, "documents", "alice")
+        documents = DocumentClient(client, "documents", "alice")
         words = [new_word() for _ in range(50)]
-        library.put("stays", "Goods can be sent back within thirty days.")
-        library.put("erased", " ".join(f"The word {word} is one of the secrets of this text." for word in words))
+        documents.put("stays", "Goods can be sent back within thirty days.")
+        documents.put("erased", " ".join(f"The word {word} is one of the secrets of this text." for word in words))
         directory = erasing.data_dir / "index"
         until(lambda: files_with(directory, words[0]), "the words can be seen in the files")
-        assert library.find(words[0])[:1] == ["erased"]
-        library.delete("erased")
-        assert "erased" not in library.find(words[0])
+        assert documents.find(words[0])[:1] == ["erased"]
+        documents.delete("erased")
+        assert "erased" not in documents.find(words[0])
         wait_until_gone(erasing, *words)
-        assert library.find("can I send goods back") == ["stays"]
+        assert documents.find("can I send goods back") == ["stays"]
 
 
 def test_an_emptied_namespace_leaves_no_files(erasing: SidecarProcess) -> None:
@@ -101,7 +101,7 @@ def test_an_emptied_namespace_leaves_no_files(erasing: SidecarProcess) -> None:
 
 
 LINGERING = (*FLAGS[:-1], "400")
-"Milliseconds in which what follows an erasure gathers, so that both are indexed together."
+"With a linger of 400 ms, an erasure and a later message are indexed together."
 
 
 def erase_and_kill(data_dir: Path, number: int, acknowledged: AcknowledgedMessages) -> None:
@@ -114,8 +114,8 @@ def erase_and_kill(data_dir: Path, number: int, acknowledged: AcknowledgedMessag
         before = files.version
         words = acknowledged.clear(client, f"erased-{number}")
         acknowledged.add(client, f"stays-{number}")
-        # A version is never taken back, so this comes to its end even where the purge was faster.
-        until(lambda: files.version >= before + 2, "the deletion, and what came behind it", pause_seconds=0.001)
+        # Versions only increase, so this ends even if the purge was faster.
+        until(lambda: files.version >= before + 2, "the deletion, and the later message", pause_seconds=0.001)
         sidecar.kill()
         assert files_with(files.directory, *words), "it was killed in time"
         sidecar.start()

@@ -1,4 +1,4 @@
-"""kill -9 while the index is written, compacted or rebuilt: nothing is missed, and the index is completed."""
+"""SIGKILL while the index is written, compacted or rebuilt: nothing is missed, and the index is completed."""
 
 import os
 import random
@@ -36,7 +36,7 @@ class Rounds:
             report(f"kills of the index: {number + 1} of {rounds}")
         with self._started() as sidecar:
             for files, acknowledged in self._namespaces():
-                # Dimensions that changed in a later round are a reason to begin the earlier namespaces anew.
+                # Dimensions that changed in a later round cause a rebuild of the earlier namespaces.
                 files.wait_until_single_table()
                 files.wait_until_complete(acknowledged.contents)
             assert sidecar.stop() == 0
@@ -86,7 +86,7 @@ class Rounds:
         return writer
 
     def _wait_for(self, phase: str, files: IndexFiles) -> None:
-        """Somewhere around the phase; nothing that is checked depends on whether it was met."""
+        """Wait until about the phase; no check depends on whether it was met."""
         until(lambda: files.generation and files.data_files, "the index is written to")
         if phase == "compacting":
             files.wait_for_commits(COMMITS_BEFORE_MAINTENANCE - 8)

@@ -28,7 +28,7 @@ def test_after_a_killed_reindex_a_sidecar_completes_the_index(data_dir: Path, di
         acknowledged.check_readable(client)
         acknowledged.check_found(client)
         words = acknowledged.clear(client, "s0")
-        until(lambda: acknowledged.has_no_degradation(client), "a search lacks nothing")
+        until(lambda: acknowledged.has_no_degradation(client), "a search has no degradation")
         until(lambda: not files_with(files.directory, *words[:20]), "what was erased is in no table")
         files.wait_until_complete(acknowledged.contents)
         assert sidecar.stop() == 0

@@ -64,7 +64,7 @@ class Writer:
         self._acknowledged.record(session, answer.sequence, text, word)
         if self._random.random() < 0.2:
             request = pb.AnnotateRequest(
-                **self._acknowledged.names(session), message_id=answer.message_id, evaluation_score=0.5
+                **self._acknowledged.scope_ids(session), message_id=answer.message_id, evaluation_score=0.5
             )
             self._client.memory.Annotate(request, timeout=CALL_SECONDS)
 
@@ -81,6 +81,6 @@ class Writer:
         names: dict[str, Any] = {"namespace": self._acknowledged.namespace, "user_id": self._acknowledged.user_id}
         found = client.all(session, **names)
         if not text and not found:
-            self._acknowledged.forget(session)
+            self._acknowledged.remove(session)
         elif text and found and found[-1].content == text:
             self._acknowledged.record(session, found[-1].sequence, text, word)

@@ -9,7 +9,7 @@ from memsidecar.stores.contract.index import IndexBatch, IndexUnavailable, Table
 from memsidecar.stores.lance.index import LanceIndex
 from tests.index.conftest import CACHE_BYTES
 from tests.index.episodes import FIRST, SampleEpisode, add, lsns, many_episodes, partition
-from tests.support.small_disk import Foreign, small_disk_at
+from tests.support.small_disk import ForeignFile, small_disk_at
 
 ROOM_BYTES = 4 << 20
 
@@ -24,8 +24,8 @@ def test_a_full_disk_stops_writing_and_nothing_else(small_disk: Path) -> None:
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES, retention_seconds=0.0)
     table = index.create("space", FIRST)
     table.apply(IndexBatch(episodes=many_episodes(range(1, 300))))
-    foreign = Foreign(small_disk)
-    foreign.take_all()
+    foreign = ForeignFile(small_disk)
+    foreign.fill_disk()
     with pytest.raises(IndexUnavailable, match="os error 28"):
         table.apply(IndexBatch(episodes=many_episodes(range(300, 600))))
     assert len(partition(table, 1, chunks=False)) == 100 and len(table.matching(["w1"], TableFilter(), 9)) == 9
@@ -36,7 +36,7 @@ def test_a_full_disk_stops_writing_and_nothing_else(small_disk: Path) -> None:
     with pytest.raises(IndexUnavailable):
         index.create("other", FIRST)
 
-    foreign.leave()
+    foreign.remove()
     table.apply(IndexBatch(episodes=many_episodes(range(300, 600))))
     add(table, SampleEpisode(601, "sentinel"))
     assert lsns(table.matching(["sentinel"], TableFilter(), 9)) == [601] and table.count(TableFilter()) == 600
@@ -49,7 +49,7 @@ def test_a_full_disk_is_not_taken_for_damage(small_disk: Path) -> None:
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES)
     index.create("space", FIRST).apply(IndexBatch(episodes=many_episodes(range(1, 300))))
     index.close()
-    Foreign(small_disk).take_all()
+    ForeignFile(small_disk).fill_disk()
     index = LanceIndex(small_disk / "index", memory_bytes=CACHE_BYTES)
     table = index.open("space", 1)
     assert table is not None and table.count(TableFilter()) == 299 and index.repairs == 0

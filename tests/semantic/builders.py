@@ -9,7 +9,7 @@ from memsidecar.layers.semantic.fact import CLIENT, KnownFact, PutFact
 from memsidecar.layers.semantic.fact_merge import FactMerge
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.stores.contract import Owner, Record, RecordsUpserted
-from tests.support.waiting import outcome_of
+from tests.support.waiting import result_of
 
 PROFILE, INTEREST = FactType.USER_PROFILE, FactType.INTEREST
 ANN = Owner("default", "ann")
@@ -62,12 +62,12 @@ def history(merge: FactMerge) -> list[tuple[str, int, int]]:
 
 def put(facts: Facts, *known: KnownFact, owner: Owner = ANN) -> list[KnownFact]:
     requests = [PutFact(fact) for fact in known]
-    upserted: RecordsUpserted = outcome_of(lambda on_done: facts.submit_put(owner, requests, on_done))
+    upserted: RecordsUpserted = result_of(lambda on_done: facts.submit_put(owner, requests, on_done))
     return list(upserted.result)
 
 
 def delete(facts: Facts, fact_id: str, owner: Owner = ANN) -> None:
-    outcome_of(lambda on_done: facts.submit_delete(owner, fact_id, on_done))
+    result_of(lambda on_done: facts.submit_delete(owner, fact_id, on_done))
 
 
 def values(facts: Facts, owner: Owner = ANN) -> list[str]:

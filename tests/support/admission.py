@@ -1,4 +1,4 @@
-"""An admission chain that admits every call unless told otherwise, for servers that a test composes by hand."""
+"""An admission chain that admits all calls by default, for servers that a test composes."""
 
 from memsidecar.access.policy import LimitTable, NamespaceLimits
 from memsidecar.api.admission.admission import Admission

@@ -1,3 +1,3 @@
-"""The length of the differential tests: the same commands to a store and to its reference, compared step by step."""
+"""The number of examples of the differential tests, which compare a store with its reference."""
 
 EXAMPLES = 50

@@ -16,11 +16,11 @@ from memsidecar.embedding import bundled_model
 from memsidecar.settings import quiet_native_logs
 from memsidecar.tokens import tiktoken_counter
 
-MOST_REQUEST_BYTES = 128 << 10
+MAX_REQUEST_BYTES = 128 << 10
 
 
 def preload() -> None:
-    """Load what most children would load by themselves, and what is the same for all of them.
+    """Load what most children need and what is equal in all of them.
 
     These are the modules of the sidecar, of the rules and of `check`, the default vocabulary, and the bundled embedding
     model.
@@ -36,7 +36,7 @@ def preload() -> None:
 def serve(requests: socket.socket) -> None:
     """Start a supervisor for each request, until the other end of the socket is closed."""
     while True:
-        request, descriptors, _, _ = socket.recv_fds(requests, MOST_REQUEST_BYTES, 3)
+        request, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST_BYTES, 3)
         if not request:
             return
         if b"lancedb" in request:
@@ -50,7 +50,7 @@ def serve(requests: socket.socket) -> None:
 
 
 def reap() -> None:
-    """Collect the supervisors that have ended; their exit status says nothing."""
+    """Collect the supervisors that have ended; their exit status is not used."""
     with suppress(ChildProcessError):
         while os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG):
             pass

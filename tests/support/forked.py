@@ -1,7 +1,7 @@
-"""Run commands of memsidecar as forks of a process that has loaded its code: loading is most of the cost of a start.
+"""Run commands of memsidecar as forks of a process that has loaded its code: loading takes most of the time of a start.
 
-All else is as with `python -m memsidecar`: a process of its own, with its own arguments, environment and standard
-streams, which begins in `memsidecar.__main__.main`, waits for its threads and runs its exit handlers. The tests of the
+All else is as with `python -m memsidecar`: a separate process with its own arguments, environment and standard
+streams, which starts in `memsidecar.__main__.main`, waits for its threads and runs its exit handlers. The tests of the
 command line and of starting cover what exec and the end of an interpreter do beyond that, and so does each test that
 gives an environment.
 """
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from tests.support.fork_server import MOST_REQUEST_BYTES
+from tests.support.fork_server import MAX_REQUEST_BYTES
 from tests.support.waiting import HANG_SECONDS
 
 
@@ -37,7 +37,7 @@ class ForkServer:
 
     def fork(self, arguments: Sequence[str], environ: Mapping[str, str], descriptors: Sequence[int]) -> None:
         request = json.dumps([list(arguments), dict(environ), str(Path.cwd())]).encode()
-        assert len(request) <= MOST_REQUEST_BYTES
+        assert len(request) <= MAX_REQUEST_BYTES
         socket.send_fds(self._socket, [request], descriptors)
 
     def close(self) -> None:
@@ -56,10 +56,10 @@ class Forked:
 
     def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], stderr: int) -> None:
         reading, writing = os.pipe()
-        status, told = os.pipe()
-        fork_server(environ.get("LD_PRELOAD", "")).fork(arguments, environ, (writing, stderr, told))
+        status, status_writer = os.pipe()
+        fork_server(environ.get("LD_PRELOAD", "")).fork(arguments, environ, (writing, stderr, status_writer))
         os.close(writing)
-        os.close(told)
+        os.close(status_writer)
         self.stdout: IO[bytes] = os.fdopen(reading, "rb")
         self._status: IO[bytes] = os.fdopen(status, "rb", buffering=0)
         self.pid = int(self._status.readline())
@@ -102,6 +102,6 @@ def run(*arguments: str, timeout: float, environ: Mapping[str, str] = os.environ
                 process.kill()
                 process.wait(HANG_SECONDS)
                 raise
-            said = process.stdout.read().decode()
+            output = process.stdout.read().decode()
         errors.seek(0)
-        return subprocess.CompletedProcess(arguments, code, said, errors.read().decode())
+        return subprocess.CompletedProcess(arguments, code, output, errors.read().decode())

@@ -1,4 +1,4 @@
-"""A real sidecar in a process of its own, and a client that is connected to it over a real socket."""
+"""A real sidecar in a separate process, and a client that is connected over a real socket."""
 
 import json
 import os
@@ -19,18 +19,18 @@ from tests.support.forked import Forked
 from tests.support.waiting import HANG_SECONDS
 
 START_SECONDS = STOP_SECONDS = CALL_SECONDS = HANG_SECONDS
-"Bounds for a process that hangs, whatever the speed of the machine."
+"Limits for a process that hangs, independent of the speed of the machine."
 
 
-READ_WHEN_NEEDED = frozenset({"LD_PRELOAD", "FAULT_TRACE", "FAULT_ORDERS", "WAITING_COUNTER_SOCKET"})
-"Variables that a fork can be given: a fork server has the library loaded, and the others are read when needed."
+FORKABLE_VARIABLES = frozenset({"LD_PRELOAD", "FAULT_TRACE", "FAULT_ORDERS", "WAITING_COUNTER_SOCKET"})
+"Variables of a forked sidecar: the fork server has loaded the library, and the others are read when needed."
 
 
 class SidecarProcess:
-    """`memsidecar serve` on loopback and free ports, in a process of its own.
+    """`memsidecar serve` on loopback and free ports, in a separate process.
 
-    It is forked from one that has loaded the code. It is executed as `python -m memsidecar` when told so, when it has
-    an environment of its own (a variable may have to be there before any code is), or a command before it (`wrap`).
+    It is forked from a process that has loaded the code. It is executed as `python -m memsidecar` with `executed`, with
+    other environment variables (code may read them when it is loaded), or with a command before it (`wrap`).
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class SidecarProcess:
         self._flags = flags
         self._environ = {**_clean_environ(), **(environ or {})}
         self._wrap = wrap
-        self._executed = executed or bool(wrap) or not (environ or {}).keys() <= READ_WHEN_NEEDED
-        canaries.secrets_given(flags)
+        self._executed = executed or bool(wrap) or not (environ or {}).keys() <= FORKABLE_VARIABLES
+        canaries.record_key_files(flags)
         self.start()
 
     def start(self) -> None:
@@ -55,12 +55,12 @@ class SidecarProcess:
         if "--listen" not in self._flags:
             command += ["--listen", "127.0.0.1:0"]
         if "--index" not in self._flags:
-            # LanceDB takes a second to load: a test of retrieval asks for it.
+            # LanceDB takes a second to load: tests of the index enable it.
             command += ["--index", "off"]
         if "--health-listen" not in self._flags:
             command += ["--health-listen", "127.0.0.1:0"]
         self._log = self.log_path.open("ab")
-        self.process = self._begin([*command, *self._flags])
+        self.process = self._spawn([*command, *self._flags])
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
@@ -68,7 +68,7 @@ class SidecarProcess:
         self.ready: dict[str, str] = json.loads(line)
         self.address = self.ready["listen"]
 
-    def _begin(self, arguments: list[str]) -> subprocess.Popen[bytes] | Forked:
+    def _spawn(self, arguments: list[str]) -> subprocess.Popen[bytes] | Forked:
         if not self._executed:
             return Forked(arguments, self._environ, self._log.fileno())
         command = [*self._wrap, sys.executable, "-m", "memsidecar", *arguments]
@@ -113,10 +113,10 @@ def _clean_environ() -> dict[str, str]:
 
 
 class Client:
-    """The generated stubs on one channel of its own."""
+    """The generated stubs on a separate channel."""
 
     def __init__(self, address: str) -> None:
-        # Channels of one process share connections unless told not to; a restarted server must be met anew.
+        # Channels of one process share connections by default; a restarted server needs a new one.
         options = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", 64 << 20))
         self.address = address
         self.channel = grpc.insecure_channel(address, options=options)
@@ -126,7 +126,7 @@ class Client:
         self.knowledge = knowledge_pb2_grpc.KnowledgeServiceStub(self.channel)  # type: ignore[no-untyped-call]
 
     def add(self, session_id: str, content: str, role: Role = Role.ROLE_USER, **fields: Any) -> memory_pb2.AddResponse:
-        canaries.note_content(self.address, content)
+        canaries.record_content(self.address, content)
         request = memory_pb2.AddRequest(
             session_id=session_id,
             user_id=fields.pop("user_id", ""),
@@ -169,7 +169,7 @@ class Client:
 
 
 class Refusal:
-    """The error of a failed call: code, reason, field, metadata, and the message for a person."""
+    """The error of a failed call: code, reason, field, metadata, and the message."""
 
     def __init__(self, error: grpc.RpcError) -> None:
         self.code: grpc.StatusCode = error.code()

@@ -1,4 +1,4 @@
-"""A disk that is small enough to be filled, and a file that fills it."""
+"""A mount of a small disk, and a file that fills it."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.process import Refusal
 
-MOST_WRITES = 2_000
-ROOM_CAME_BACK = 3
+MAX_WRITES = 2_000
+MAX_REFUSALS = 3
 
 
 @contextmanager
@@ -24,23 +24,21 @@ def small_disk_at(point: Path, size: int) -> Iterator[Path]:
     try:
         yield point
     except BaseException:
-        subprocess.run(
-            ["umount", "--lazy", str(point)], check=True
-        )  # the code that failed may still have files open there
+        subprocess.run(["umount", "--lazy", str(point)], check=True)  # the failed code may still have open files there
         raise
     subprocess.run(["umount", str(point)], check=True)
 
 
-class Foreign:
+class ForeignFile:
     """A file of another program that takes all free space."""
 
     def __init__(self, disk: Path) -> None:
         self._path = disk / "foreign"
 
-    def take(self, size: int) -> None:
+    def write(self, size: int) -> None:
         self._path.write_bytes(bytes(size))
 
-    def take_all(self) -> None:
+    def fill_disk(self) -> None:
         with self._path.open("ab", buffering=0) as file:
             size = 1 << 16
             while size:
@@ -51,26 +49,25 @@ class Foreign:
                     pass
                 size //= 2
 
-    def leave(self) -> None:
+    def remove(self) -> None:
         self._path.unlink()
 
 
 def write_until_full(write: Callable[[int], object]) -> None:
     """Write until two writes in a row are refused. Each refusal must have its reason, and allow a retry.
 
-    One is not enough: the journal's readers and writers go on meanwhile. They may free space between the two, but not
-    again and again.
+    One is not enough: other work of the journal may free space between two writes, but only a few times.
     """
     refused: list[int] = []
-    for number in range(MOST_WRITES):
+    for number in range(MAX_WRITES):
         try:
             write(number)
         except grpc.RpcError as error:
-            said = Refusal(error)
-            assert said.code is grpc.StatusCode.RESOURCE_EXHAUSTED, said.message
-            assert said.reason == "DISK_FULL" and said.retry, said.message
+            error_details = Refusal(error)
+            assert error_details.code is grpc.StatusCode.RESOURCE_EXHAUSTED, error_details.message
+            assert error_details.reason == "DISK_FULL" and error_details.retry, error_details.message
             refused.append(number)
         if refused[-2:] == [number - 1, number]:
             return
-        assert len(refused) <= ROOM_CAME_BACK
+        assert len(refused) <= MAX_REFUSALS
     raise AssertionError("the disk never became full")

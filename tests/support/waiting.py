@@ -8,7 +8,7 @@ from typing import Any
 from memsidecar.stores.contract import PendingCommand
 
 HANG_SECONDS = 300.0
-"""After so long without progress a process counts as hung.
+"""A process without progress for this long counts as hung.
 
 It ends a test that would never end. It is no promise about speed: a wait returns as soon as its event happens.
 """
@@ -23,7 +23,7 @@ def until(
 ) -> None:
     """Wait until a condition holds, for as long as `progress` returns new values, and HANG_SECONDS after the last.
 
-    The pauses between two looks grow from a millisecond to `pause_seconds`.
+    The pauses between two checks grow from a millisecond to `pause_seconds`.
     """
     last, give_up, pause = progress(), time.monotonic() + HANG_SECONDS, 0.001
     while not holds():
@@ -34,9 +34,9 @@ def until(
         pause *= 1.5
 
 
-def outcome_of(begin: Callable[[Callable[[PendingCommand], None]], PendingCommand]) -> Any:
-    """Return the outcome of a ticket, which is begun with the callback that it is given."""
-    settled = threading.Event()
-    ticket = begin(lambda _: settled.set())
-    assert settled.wait(HANG_SECONDS)
-    return ticket.result()
+def result_of(begin: Callable[[Callable[[PendingCommand], None]], PendingCommand]) -> Any:
+    """Return the result of the command that `begin` submits with the given callback."""
+    completed = threading.Event()
+    pending = begin(lambda _: completed.set())
+    assert completed.wait(HANG_SECONDS)
+    return pending.result()

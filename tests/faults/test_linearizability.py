@@ -1,4 +1,4 @@
-"""32 threads of everything at once: each session behaves as if one call came after the other."""
+"""Linearizability under 32 threads that add, read, prune, annotate and clear."""
 
 import itertools
 import random
@@ -17,9 +17,9 @@ from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role
-from tests.faults.history import Adding, Call, Counted, History, Seen, run_all, timed
-from tests.faults.memories import Memory, OnTheLayer, OverTheWire, key_of
-from tests.faults.recording_journal import InterferingJournal, RecordingJournal, figures, replayed, stored
+from tests.faults.history import AddCall, Call, CountCall, History, ReadCall, run_all, timed
+from tests.faults.memory_clients import LayerClient, MemoryClient, RpcClient, key_of
+from tests.faults.recording_journal import InterferingJournal, RecordingJournal, counts_of, replay, stored
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 SESSIONS = ("a", "b", "c", "d")
@@ -30,14 +30,14 @@ Action = Callable[[random.Random, int, str], None]
 
 
 class Threads:
-    """12 that add, 12 that read, 3 that prune, 3 that annotate, 2 that clear; the first session is never cleared."""
+    """12 threads add, 12 read, 3 prune, 3 annotate, 2 clear. The first session is never cleared."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: MemoryClient) -> None:
         self._memory = memory
         self._numbers = itertools.count()
         self.history = History(SESSIONS)
         self._sequence_of: dict[str, int] = {}
-        self._never = threading.Event()
+        self._pause = threading.Event()
 
     def run(self, rounds: int) -> None:
         acts: list[Action] = [self._add, self._read] * 12
@@ -52,24 +52,26 @@ class Threads:
 
     def _add(self, chance: random.Random, _: int, session_id: str) -> None:
         ids = [f"m{next(self._numbers)}" for _ in range(chance.choice([1, 1, 1, 4]))]
-        messages = [Message(id=one, role=Role.ROLE_USER, content=text_of(one)) for one in ids]
+        messages = [Message(id=message_id, role=Role.ROLE_USER, content=text_of(message_id)) for message_id in ids]
         call, sequences = timed(lambda: self._memory.add(session_id, messages))
-        self._sequence_of.update((f"{session_id}/{one}", at) for one, at in zip(ids, sequences, strict=True))
-        self.history.sessions[session_id].adds.append(Adding(call, sequences))
+        self._sequence_of.update(
+            (f"{session_id}/{message_id}", sequence) for message_id, sequence in zip(ids, sequences, strict=True)
+        )
+        self.history.sessions[session_id].adds.append(AddCall(call, sequences))
 
     def _read(self, chance: random.Random, reader: int, session_id: str) -> None:
-        """Readers pause, because one that reads from RAM without a pause leaves writers no turn at the interpreter."""
-        self._never.wait(chance.uniform(0, 0.01))
+        """Readers pause, because reads from RAM without a pause leave no CPU time to writers."""
+        self._pause.wait(chance.uniform(0, 0.01))
         history = self.history.sessions[session_id]
         if chance.random() < 0.5:
             call, counted = timed(lambda: self._memory.count(session_id))
-            history.counted.append(Counted(call, reader, *counted))
+            history.counted.append(CountCall(call, reader, *counted))
             return
         call, messages = timed(lambda: self._memory.recent(session_id, chance.choice([1, 5, 40, 1000])))
         for message in messages:
             assert message.content == text_of(message.id)
             assert self._sequence_of.get(f"{session_id}/{message.id}", message.sequence) == message.sequence
-        history.seen.append(Seen(call, reader, tuple(message.sequence for message in messages)))
+        history.seen.append(ReadCall(call, reader, tuple(message.sequence for message in messages)))
 
     def _prune(self, chance: random.Random, _: int, session_id: str) -> None:
         self._memory.prune(session_id, chance.choice([2, 10, 50]))
@@ -93,54 +95,54 @@ def hash_of(message_id: str) -> int:
     return int(message_id[1:]) * 2654435761 >> 7
 
 
-# -- the layer, against the oracle
+# -- the layer, compared with the reference
 
 
-def run_on_the_layer(directory: Path, rounds: int) -> None:
+def run_on_layer(directory: Path, rounds: int) -> None:
     with closing(SqliteJournal(directory, checkpoint_bytes=256 << 10, ballast_bytes=0)) as journal:
         recording = RecordingJournal(journal)
-        # Little room, so that sessions leave RAM and come back all the time.
+        # A small cache, so that sessions are evicted and loaded all the time.
         limits = WorkingLimits(memory_bytes=20_000, tail_messages=8)
-        Threads(OnTheLayer(WorkingMemory(recording, Counters("chars4"), limits))).run(rounds)  # type: ignore[arg-type]
-        oracle = replayed(recording.committed())
+        Threads(LayerClient(WorkingMemory(recording, Counters("chars4"), limits))).run(rounds)  # type: ignore[arg-type]
+        reference = replay(recording.committed())
         for key in map(key_of, SESSIONS):
-            assert figures(journal.head(key)) == figures(oracle.head(key))
-            assert stored(journal, key) == stored(oracle, key)
+            assert counts_of(journal.head(key)) == counts_of(reference.head(key))
+            assert stored(journal, key) == stored(reference, key)
     assert examine(directory) == []
 
 
 @pytest.mark.slow
 def test_the_layer_is_linearizable_under_32_threads(data_dir: Path) -> None:
-    run_on_the_layer(data_dir, SHORT_ROUNDS)
+    run_on_layer(data_dir, SHORT_ROUNDS)
 
 
 @pytest.mark.kills
 def test_the_layer_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
-    run_on_the_layer(data_dir, LONG_ROUNDS)
+    run_on_layer(data_dir, LONG_ROUNDS)
 
 
 @pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.name)
-def test_a_prune_that_meets_a_clear_finds_nothing_to_prune(data_dir: Path, strategy: Strategy) -> None:
+def test_a_prune_concurrent_with_a_clear_prunes_nothing(data_dir: Path, strategy: Strategy) -> None:
     with closing(SqliteJournal(data_dir, ballast_bytes=0)) as journal:
         interfering = InterferingJournal(journal)
         memory = WorkingMemory(interfering, Counters("chars4"), WorkingLimits(tail_messages=1))  # type: ignore[arg-type]
-        on_the_layer = OnTheLayer(memory)
+        client = LayerClient(memory)
         for n in range(8):
-            on_the_layer.add("s", [Message(id=f"m{n}", role=Role.ROLE_USER, content="hello")])
-        interfering.interfere = lambda: on_the_layer.clear("s")
-        order = PruneRequest(max_tokens=20, strategy=strategy, window=5, min_messages=4)
-        assert memory.prune(key_of("s"), "", order).removed_count == 0
-        assert on_the_layer.recent("s", 10) == []
+            client.add("s", [Message(id=f"m{n}", role=Role.ROLE_USER, content="hello")])
+        interfering.interfere = lambda: client.clear("s")
+        request = PruneRequest(max_tokens=20, strategy=strategy, window=5, min_messages=4)
+        assert memory.prune(key_of("s"), "", request).removed_count == 0
+        assert client.recent("s", 10) == []
 
 
 # -- over gRPC
 
 
-def run_over_the_wire(directory: Path, rounds: int) -> None:
+def run_over_grpc(directory: Path, rounds: int) -> None:
     flags = ("--tokenizer", "chars4", "--working-memory-bytes", "1MiB", "--working-tail-messages", "8")
     with SidecarProcess(directory, *flags) as sidecar:
         with sidecar.client() as client:
-            Threads(OverTheWire(client)).run(rounds)
+            Threads(RpcClient(client)).run(rounds)
             for session_id in SESSIONS:
                 check_sums(client, session_id)
         assert sidecar.stop() == 0
@@ -149,19 +151,19 @@ def run_over_the_wire(directory: Path, rounds: int) -> None:
 
 def check_sums(client: Client, session_id: str) -> None:
     stats = client.memory.Count(pb.CountRequest(session_id=session_id), timeout=CALL_SECONDS).stats
-    window, everything = client.all(session_id), client.all(session_id, include_pruned=True)
-    assert stats.message_count == len(window) and stats.pruned_count == len(everything) - len(window)
+    window, stored_messages = client.all(session_id), client.all(session_id, include_pruned=True)
+    assert stats.message_count == len(window) and stats.pruned_count == len(stored_messages) - len(window)
     assert stats.tokens == sum(message.tokens for message in window)
-    assert [message.sequence for message in everything] == list(
-        range(stats.last_sequence - len(everything) + 1, stats.last_sequence + 1)
+    assert [message.sequence for message in stored_messages] == list(
+        range(stats.last_sequence - len(stored_messages) + 1, stats.last_sequence + 1)
     )
 
 
 @pytest.mark.slow
 def test_the_sidecar_is_linearizable_under_32_threads(data_dir: Path) -> None:
-    run_over_the_wire(data_dir, SHORT_ROUNDS)
+    run_over_grpc(data_dir, SHORT_ROUNDS)
 
 
 @pytest.mark.kills
 def test_the_sidecar_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
-    run_over_the_wire(data_dir, LONG_ROUNDS)
+    run_over_grpc(data_dir, LONG_ROUNDS)

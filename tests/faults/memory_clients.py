@@ -1,4 +1,4 @@
-"""Working memory as the threads of a test use it: on the layer itself, and over the wire."""
+"""Clients of working memory for the threads of a test: one calls the layer, one calls RPCs."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -16,26 +16,26 @@ from memsidecar.v1.message_pb2 import Message
 from tests.support.process import CALL_SECONDS, Client
 
 
-class Memory(Protocol):
-    """What the threads need, on the layer and over the wire alike."""
+class MemoryClient(Protocol):
+    """The calls that both clients have."""
 
     def add(self, session_id: str, messages: Sequence[Message]) -> tuple[int, ...]:
-        """The sequences that the messages were given."""
+        """Add the messages and return their sequences."""
 
     def recent(self, session_id: str, n: int) -> list[Message]: ...
 
     def count(self, session_id: str) -> tuple[int, int, int]:
-        """Last sequence, messages in the window, pruned messages."""
+        """Return the last sequence, the number of messages in the window, and of pruned ones."""
 
     def prune(self, session_id: str, window: int) -> None: ...
 
     def annotate(self, session_id: str, message_id: str, score: float) -> bool:
-        """Whether there was such a message."""
+        """Annotate the message; return whether it exists."""
 
     def clear(self, session_id: str) -> None: ...
 
 
-class OnTheLayer:
+class LayerClient:
     def __init__(self, memory: WorkingMemory) -> None:
         self._memory = memory
 
@@ -44,8 +44,8 @@ class OnTheLayer:
         return tuple(result.sequence for result in appended.results)
 
     def recent(self, session_id: str, n: int) -> list[Message]:
-        hot: MessageSlice | None = self._memory.read.cached_recent(key_of(session_id), "", n, 0)
-        part = hot or self._memory.read.recent(key_of(session_id), "", n, 0)
+        cached: MessageSlice | None = self._memory.read.cached_recent(key_of(session_id), "", n, 0)
+        part = cached or self._memory.read.recent(key_of(session_id), "", n, 0)
         return list(pb.GetRecentResponse.FromString(b"".join(part.frames)).messages)
 
     def count(self, session_id: str) -> tuple[int, int, int]:
@@ -53,8 +53,8 @@ class OnTheLayer:
         return (head.last_sequence, head.message_count, head.pruned_count) if head else (0, 0, 0)
 
     def prune(self, session_id: str, window: int) -> None:
-        order = PruneRequest(max_tokens=0, strategy=Strategy.WINDOW, window=window, min_messages=2)
-        self._memory.prune(key_of(session_id), "", order)
+        request = PruneRequest(max_tokens=0, strategy=Strategy.WINDOW, window=window, min_messages=2)
+        self._memory.prune(key_of(session_id), "", request)
 
     def annotate(self, session_id: str, message_id: str, score: float) -> bool:
         try:
@@ -67,7 +67,7 @@ class OnTheLayer:
         self._memory.sessions.submit_erase(Erase(key_of(session_id), "")).wait()
 
 
-class OverTheWire:
+class RpcClient:
     def __init__(self, client: Client) -> None:
         self._client = client
 
