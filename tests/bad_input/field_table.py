@@ -74,7 +74,7 @@ def _message(at: str) -> dict[str, Field]:
         "create_time": TIME,
         "metadata": METADATA + valid(None),
         "evaluation_score": SCORE,
-        # Output only: the value of a request is ignored, as test_boundaries checks.
+        # Output only: the value of a request is ignored, which a separate test checks.
         "sequence": valid(0, 7, MIN_INT64),
         "tokens": valid(0, 7, MIN_INT32),
         "synthetic": ANY_BOOL,
@@ -270,7 +270,7 @@ DOCUMENTS: dict[str, dict[str, Field]] = {
         "document.source": _HEADER_TEXT,
         "document.metadata": METADATA + valid(None),
         "document.create_time": TIME,
-        # Output only: the value of a request is ignored, as test_boundaries checks.
+        # Output only: the value of a request is ignored, which a separate test checks.
         "document.chunk_count": valid(0, 7, MIN_INT32),
         "document.tokens": valid(0, 7, MIN_INT32),
         "document.sha256": ANY_TEXT,

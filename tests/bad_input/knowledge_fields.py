@@ -64,7 +64,7 @@ _FACT_ROWS = {
     "facts[1].session_id": OPTIONAL_ID,
     "facts[1].source_message_ids": _IDS,
     "facts[1].pinned": ANY_BOOL,
-    # Output only: the value of a request is ignored, as test_boundaries checks.
+    # Output only: the value of a request is ignored, which a separate test checks.
     "facts[1].id": ANY_TEXT,
     "facts[1].valid_until": valid(Timestamp(seconds=MIN_INT64), Timestamp(nanos=-1), None),
     "facts[1].origin": ANY_TEXT,
@@ -128,7 +128,7 @@ KNOWLEDGE_FIELDS: dict[str, dict[str, Field]] = {
         "artifact.create_time": TIME,
         "artifact.expire_time": _EXPIRE_TIME,
         "artifact.metadata": METADATA + valid(None),
-        # Output only: the value of a request is ignored, as test_boundaries checks.
+        # Output only: the value of a request is ignored, which a separate test checks.
         "artifact.tokens": valid(0, 7, MIN_INT32),
         "artifact.message_id": ANY_TEXT,
         "offload_message_id": Field(OPTIONAL_ID.invalid)

@@ -130,13 +130,13 @@ def test_listeners_are_called_in_the_order_of_subscription(journal: Journal) -> 
 
 
 def test_a_listener_of_invalidations_is_not_called_for_appends(journal: Journal) -> None:
-    heard: list[Sequence[CommitEvent]] = []
-    journal.subscribe(heard.append, only_invalidations=True)
+    received: list[Sequence[CommitEvent]] = []
+    journal.subscribe(received.append, only_invalidations=True)
     append(journal, draft("a"))
     append(journal, draft("b"), user_id="ann")
-    assert heard == []
+    assert received == []
     erase(journal)
-    assert [[event.key for event in events] for events in heard] == [[KEY]]
+    assert [[event.key for event in events] for events in received] == [[KEY]]
 
 
 def test_the_event_of_a_claim_has_its_head(journal: Journal) -> None:

@@ -167,8 +167,8 @@ def test_records_and_erasures_take_effect_in_the_order_of_submission(journal: Jo
         submitted[2].wait()
     submitted[3].wait()
     assert record_ids(journal) == ["after"]
-    upsert(journal, new_record(name="anew", source="s1"), derived_from=known_head(journal).row_id)
-    assert record_ids(journal) == ["anew", "after"]
+    upsert(journal, new_record(name="new", source="s1"), derived_from=known_head(journal).row_id)
+    assert record_ids(journal) == ["new", "after"]
 
 
 def test_erasures_that_share_a_record_both_succeed(journal: Journal) -> None:

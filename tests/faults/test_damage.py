@@ -259,13 +259,13 @@ def test_a_read_of_a_flipped_bit_is_data_loss_with_the_file_name(original: Origi
 # -- the doctor on journals that are whole
 
 
-def test_the_doctor_finds_a_good_journal_whole(original: Original, tmp_path: Path) -> None:
+def test_the_doctor_finds_no_damage_in_a_whole_journal(original: Original, tmp_path: Path) -> None:
     for directory in (original.copy(tmp_path / "killed"), original.copy_at_rest(tmp_path / "stopped")):
         examined = doctor(directory)
         assert (examined.returncode, examined.stdout.strip()) == (0, f"{directory}: whole")
 
 
-def test_the_doctor_finds_a_journal_whole_after_each_kind_of_write(data_dir: Path) -> None:
+def test_the_doctor_finds_no_damage_after_each_kind_of_write(data_dir: Path) -> None:
     with SidecarProcess(data_dir, *FLAGS) as sidecar:
         with sidecar.client() as client:
             write_all_kinds(client)

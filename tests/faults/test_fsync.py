@@ -68,7 +68,7 @@ def test_each_sequential_add_has_its_own_fsync(shared: SidecarProcess, shared_sh
         assert len(shared_shim.syncs(WAL)) - before >= 50
 
 
-def test_every_acknowledgement_follows_an_fsync_that_began_after_its_call(
+def test_each_acknowledgement_follows_an_fsync_that_started_after_its_call(
     shared: SidecarProcess, shared_shim: Shim
 ) -> None:
     before = len(shared_shim.syncs(WAL))
@@ -103,7 +103,7 @@ def writes(client: Client) -> dict[str, Callable[[], Any]]:
     }
 
 
-def test_every_kind_of_write_is_synced_before_it_is_acknowledged(shared: SidecarProcess, shared_shim: Shim) -> None:
+def test_each_kind_of_write_is_synced_before_it_is_acknowledged(shared: SidecarProcess, shared_shim: Shim) -> None:
     with shared.client() as client:
         client.add("s", "hello", id="known")
         for name, write in writes(client).items():

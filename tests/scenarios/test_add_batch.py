@@ -33,7 +33,7 @@ def test_a_batch_is_stored_in_its_order_with_one_result_each(conversation: Conve
     assert conversation.ids() == ["a", "b", "c"]
 
 
-def test_one_invalid_message_refuses_the_whole_batch_and_is_named_by_its_place(conversation: Conversation) -> None:
+def test_one_invalid_message_refuses_the_whole_batch_and_is_named_by_its_index(conversation: Conversation) -> None:
     refused = refusal(
         lambda: conversation.add_batch(user_message("a"), Message(id="b", role=ROLE_USER), user_message("c"))
     )
@@ -115,7 +115,7 @@ def test_an_interaction_with_another_answer_under_a_known_id_is_refused(conversa
     assert conversation.contents() == ["France?", "Paris."]
 
 
-def test_the_server_makes_the_id_of_an_interaction_where_none_was_given(conversation: Conversation) -> None:
+def test_the_server_sets_a_missing_interaction_id(conversation: Conversation) -> None:
     first, second = (result.message_id for result in store(conversation, "France?", "Paris.").results)
     made, _, part = first.partition("/")
     assert UUID(made).version == 7 and part == "user"

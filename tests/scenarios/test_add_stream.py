@@ -48,7 +48,7 @@ def test_requests_of_one_stream_may_name_different_sessions(conversation: Conver
     assert (conversation.ids(), other.ids()) == (["a", "b"], ["a"])
 
 
-def test_an_invalid_request_ends_the_stream_with_its_error_and_what_was_answered_stays(
+def test_an_invalid_request_ends_the_stream_with_its_error_and_acknowledged_messages_stay(
     conversation: Conversation,
 ) -> None:
     acknowledged, end = add_stream(
@@ -84,7 +84,7 @@ def test_a_stream_that_is_sent_again_is_answered_with_duplicates(conversation: C
     assert conversation.ids() == ["a", "b", "c"]
 
 
-def test_an_answer_comes_while_the_stream_is_still_open(conversation: Conversation) -> None:
+def test_a_message_is_acknowledged_while_the_stream_is_open(conversation: Conversation) -> None:
     requests: queue.SimpleQueue[pb.AddStreamRequest | None] = queue.SimpleQueue()
     stream = conversation.client.memory.AddStream(_until_none(requests), timeout=CALL_SECONDS)
     for at in range(3):
@@ -95,7 +95,7 @@ def test_an_answer_comes_while_the_stream_is_still_open(conversation: Conversati
     assert list(stream) == []
 
 
-def test_a_client_that_cancels_in_the_middle_keeps_what_was_add_stream(conversation: Conversation) -> None:
+def test_a_client_that_cancels_in_the_middle_keeps_acknowledged_messages(conversation: Conversation) -> None:
     requests: queue.SimpleQueue[pb.AddStreamRequest | None] = queue.SimpleQueue()
     stream = conversation.client.memory.AddStream(_until_none(requests), timeout=CALL_SECONDS)
     for at in range(5):

@@ -209,7 +209,7 @@ def test_only_a_tools_message_of_the_session_can_be_offloaded(here: KnowledgeCli
     assert here.ids() == [] and not here.conversation.messages()[-1].synthetic
 
 
-def test_a_clear_erases_what_was_offloaded_and_a_deleted_session_all(
+def test_a_clear_erases_offloaded_artifacts_and_a_deleted_session_all(
     sidecar: SidecarProcess, here: KnowledgeClient
 ) -> None:
     secret = f"secret{uuid4().hex}"

@@ -133,10 +133,10 @@ def test_a_receipt_counts_the_deleted_rows_of_each_layer(client: Client, namespa
     expected = ErasureReceipt(
         messages=8, index_rows=8 + chunks, facts=2, summaries=1, artifacts=2, documents=2, sessions=1
     )
-    foretold = delete(here.conversation, dry_run=True)
-    assert chunks > 2 and foretold.dry_run
-    foretold.dry_run = False
-    assert delete(here.conversation) == foretold == expected
+    counted = delete(here.conversation, dry_run=True)
+    assert chunks > 2 and counted.dry_run
+    counted.dry_run = False
+    assert delete(here.conversation) == counted == expected
     assert (here.of("ann").values(), documents.of("ann").ids()) == (["Ann"], ["of ann"])
 
 
@@ -162,9 +162,9 @@ def test_a_session_without_messages_is_deleted_as_its_dry_run_counted(
     tools.put("a", "what a tool found")
     document = ErasureReceipt(documents=1, index_rows=1, sessions=1)
     for here, expected in ((papers, document), (tools, ErasureReceipt(artifacts=1, sessions=1))):
-        foretold = delete(here.conversation, dry_run=True)
-        foretold.dry_run = False
-        assert delete(here.conversation) == foretold == expected
+        counted = delete(here.conversation, dry_run=True)
+        counted.dry_run = False
+        assert delete(here.conversation) == counted == expected
         for dry_run in (True, False):
             assert refusal(partial(delete, here.conversation, dry_run)).reason == "NOT_FOUND"
 

@@ -30,7 +30,7 @@ def channel(sidecar: SidecarProcess, request: pytest.FixtureRequest) -> Iterator
 
 
 @pytest.mark.parametrize("service", BUILT)
-def test_every_built_service_is_serving_on_both_listeners(channel: grpc.Channel, service: str) -> None:
+def test_each_built_service_is_serving_on_both_listeners(channel: grpc.Channel, service: str) -> None:
     assert health_of(channel, service) == SERVING
 
 

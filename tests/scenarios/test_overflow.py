@@ -69,7 +69,7 @@ def test_without_overflow_nothing_is_shortened(long_conversation: Conversation) 
     assert not any(message.synthetic for message in long_conversation.messages(include_pruned=True))
 
 
-def test_a_dry_run_lists_what_would_be_shortened_and_changes_nothing(long_conversation: Conversation) -> None:
+def test_a_dry_run_lists_messages_to_shorten_and_changes_nothing(long_conversation: Conversation) -> None:
     budget = long_conversation.count().tokens - 500
     planned = long_conversation.prune(budget, overflow=True, dry_run=True)
     assert not any(message.synthetic for message in long_conversation.messages())

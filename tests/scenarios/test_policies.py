@@ -234,7 +234,7 @@ def test_a_policy_with_summarize_summarizes_pruned_messages(conversation: Conver
     """There are fewer messages than the background task needs for a summary."""
     set_policy(conversation.client, automatic(60, summarize=True), **conversation.scope_ids)
     assert policy_of(conversation) == automatic(60, summarize=True)
-    conversation.add("We moved to Lisbon in May 2024.", id="told")
+    conversation.add("We moved to Lisbon in May 2024.", id="fact")
     add_messages(conversation, 9)
     gone = [
         message.sequence

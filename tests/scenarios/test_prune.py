@@ -57,7 +57,7 @@ def test_the_default_window_is_five_messages(conversation: Conversation) -> None
     assert conversation.ids() == ["a2", "q3", "a3", "q4", "a4"]
 
 
-def test_importance_keeps_what_is_tagged_over_what_is_newer(conversation: Conversation) -> None:
+def test_importance_keeps_tagged_messages_over_newer_ones(conversation: Conversation) -> None:
     conversation.add_turns(4)
     conversation.annotate("a1", {"important": True})
     conversation.prune(tokens_of(conversation, "a1", "a3", "q4", "a4"), strategy=IMPORTANCE)

@@ -45,7 +45,7 @@ def test_pages_follow_each_other_until_the_token_is_empty(conversation: Conversa
     assert (ids(second), second.next_page_token) == (["q3", "a3"], "")
 
 
-def test_a_page_that_holds_exactly_the_rest_is_the_last(conversation: Conversation) -> None:
+def test_a_page_with_exactly_the_rest_is_the_last(conversation: Conversation) -> None:
     conversation.add_turns(2)
     assert page(conversation, page_size=4).next_page_token == ""
 
@@ -131,7 +131,7 @@ def test_a_limit_in_tokens_keeps_whole_messages_the_newest_first(conversation: C
     assert not recent(conversation, 2, max_tokens=sum(tokens[-2:])).truncated
 
 
-def test_recent_messages_leave_out_what_was_pruned(conversation: Conversation) -> None:
+def test_recent_messages_leave_out_pruned_messages(conversation: Conversation) -> None:
     conversation.add_turns(3)
     conversation.prune(1)
     assert ids(recent(conversation, 10)) == ["q3", "a3"]
@@ -158,7 +158,7 @@ def test_the_messages_of_a_role_come_oldest_first_and_a_limit_keeps_the_newest(c
     assert by_role(conversation, ROLE_TOOL) == ["result"]
 
 
-def test_the_messages_of_a_role_leave_out_what_was_pruned(conversation: Conversation) -> None:
+def test_the_messages_of_a_role_leave_out_pruned_messages(conversation: Conversation) -> None:
     conversation.add_turns(3)
     conversation.prune(1)
     assert by_role(conversation, ROLE_USER) == ["q3"]
