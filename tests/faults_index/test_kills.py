@@ -30,10 +30,10 @@ class Rounds:
         self._dimensions = 256
         self._acknowledged: dict[str, AcknowledgedMessages] = {}
 
-    def run(self, rounds: int, report: Callable[[str], None] = lambda _: None) -> None:
+    def run(self, rounds: int, report_progress: Callable[[str], None] = lambda _: None) -> None:
         for number in range(rounds):
             self._round(number)
-            report(f"kills of the index: {number + 1} of {rounds}")
+            report_progress(f"kills of the index: {number + 1} of {rounds}")
         with self._started() as sidecar:
             for files, acknowledged in self._namespaces():
                 # Dimensions that changed in a later round cause a rebuild of the earlier namespaces.
@@ -120,7 +120,7 @@ def test_the_index_is_complete_after_kills(data_dir: Path) -> None:
 
 
 @pytest.mark.kills
-def test_the_index_is_complete_after_many_kills(data_dir: Path, report: Callable[[str], None]) -> None:
+def test_the_index_is_complete_after_many_kills(data_dir: Path, report_progress: Callable[[str], None]) -> None:
     seed = os.environ.get("KILL_SEED", str(time.time_ns()))
     print(f"KILL_SEED={seed}")
-    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "100")), report)
+    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "100")), report_progress)
