@@ -95,7 +95,8 @@ def open_layers(
     working = WorkingMemory(
         journal, counters, components.working_limits(settings), episodic.relevance, summary_updater.update_without_model
     )
-    reached: dict[str, CompletedLsn] = {task.name: task.reached for task in (summary_task, fact_task, procedural)}
+    learning_tasks = (summary_task, fact_task, procedural)
+    completed: dict[str, CompletedLsn] = {task.name: task.completed_lsn for task in learning_tasks}
     return Layers(
         working=working,
         episodic=episodic,
@@ -106,7 +107,7 @@ def open_layers(
         summary_updater=summary_updater,
         summary_schedule=summary_schedule,
         procedural=procedural,
-        watermarks=SessionWatermarks(journal, {INDEXING: episodic.reached, **reached}),
+        watermarks=SessionWatermarks(journal, {INDEXING: episodic.completed_lsn, **completed}),
         is_behind=lambda namespace: runner.is_behind(namespace) or fact_task.is_waiting_for_model(namespace),
     )
 

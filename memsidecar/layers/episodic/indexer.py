@@ -52,7 +52,7 @@ class Indexer:
             raise RetryLater(str(error)) from error
         return index.write_target.position if index else self.generations.empty_until(namespace)
 
-    def reached(self, namespace: str) -> int | None:
+    def completed_lsn(self, namespace: str) -> int | None:
         """Return the last entry that is indexed; None if a table exists and is not open yet. Callable on any thread."""
         index = self.generations.get_open(namespace)
         if index is not None:

@@ -90,9 +90,9 @@ class EpisodicMemory:
         found = self._searcher(query, SearchScope.of_session(head), MAX_RELEVANT_MESSAGES, 0.0)
         return {hit.sequence: hit.score for hit in found.hits}
 
-    def reached(self, namespace: str) -> int | None:
+    def completed_lsn(self, namespace: str) -> int | None:
         """Return the last log entry that is indexed; None if that is not known yet."""
-        return self._indexer.reached(namespace) if self._indexer else None
+        return self._indexer.completed_lsn(namespace) if self._indexer else None
 
     def lags(self) -> list[Lag]:
         return self._runner.lags() if self._runner else []

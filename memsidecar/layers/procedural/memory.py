@@ -89,7 +89,7 @@ class ProceduralMemory:
         with self._lock:
             return self._offsets.position(namespace)
 
-    def reached(self, namespace: str) -> int:
+    def completed_lsn(self, namespace: str) -> int:
         """Return the lsn up to which all messages are counted. From any thread; does not wait for a running count."""
         return self._offsets.completed_lsn(namespace)
 

@@ -97,7 +97,7 @@ class FactTask:
     def position(self, namespace: str) -> int:
         return self._cursor(namespace).position
 
-    def reached(self, namespace: str) -> int:
+    def completed_lsn(self, namespace: str) -> int:
         """Return the lsn up to which all facts are extracted; it is behind `position`. Callable from any thread."""
         return self._offsets.completed_lsn(namespace)
 

@@ -36,7 +36,7 @@ class SummaryTask:
     def position(self, namespace: str) -> int:
         return self._offsets.position(namespace)
 
-    def reached(self, namespace: str) -> int:
+    def completed_lsn(self, namespace: str) -> int:
         """Return the lsn up to which no update is due. Callable from any thread."""
         return self._offsets.completed_lsn(namespace)
 
