@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Self
 
+from tests.support.waiting import until
+
 KEY = "sk-very-secret"
 
 
@@ -106,12 +108,14 @@ def endless(handler: Handler, _: Request) -> None:
     handler.send_response(200)
     handler.send_header("Transfer-Encoding", "chunked")
     handler.end_headers()
+    sent_bytes = 0
     try:
         while True:
             handler.wfile.write(b"10000\r\n%s\r\n" % (b" " * 0x10000))
-            handler.server.endpoint.endless_bytes += 0x10000
+            sent_bytes += 0x10000
     except OSError:
         handler.close_connection = True
+    handler.server.endpoint.endless_bytes = sent_bytes
 
 
 def hung_up(handler: Handler, _: Request) -> None:
@@ -141,7 +145,14 @@ class Server:
     script: list[Behaviour] = field(default_factory=list)
     always: Behaviour = nothing_wrong
     requests: list[Request] = field(default_factory=list)
-    endless_bytes: int = 0
+    endless_bytes: int | None = None
+    "What was sent of an endless answer when the reader hung up."
+
+    def wait_for_hang_up(self) -> int:
+        """Return the bytes that were sent of an endless answer."""
+        until(lambda: self.endless_bytes is not None)
+        assert self.endless_bytes is not None
+        return self.endless_bytes
 
     def __enter__(self) -> Self:
         self._server = Listener(("127.0.0.1", 0), Handler)

@@ -86,7 +86,8 @@ def test_a_restart_finds_everything_and_indexes_nothing_again(data_dir: Path) ->
     with episodic_client(SqliteJournal(data_dir / "journal"), index=lance(data_dir), stepped=False) as memory:
         memory.add_all(messages_of(*(f"tea {at}" for at in range(20))), user="u")
         put(memory.journal, "a document on tea", owner=Owner("default"))
-        until(lambda: memory.episodic.lags() == [])
+        last_lsn = memory.journal.last_lsns()["default"]
+        until(lambda: memory.episodic.completed_lsn("default") == last_lsn)
     with episodic_client(SqliteJournal(data_dir / "journal"), index=lance(data_dir)) as again:
         assert again.stepped.step("default", 100) == 0
         assert len(again.find("tea", user_id="u", limit=100)) == 20

@@ -205,7 +205,7 @@ def test_no_more_is_read_than_a_valid_answer_needs(server: ModelServer, model: O
     server.script = [serve.endless]
     asked(model)
     on_the_way_bytes = 16 << 20
-    assert 0 < server.endless_bytes < max_answer_bytes(50) + on_the_way_bytes
+    assert server.wait_for_hang_up() < max_answer_bytes(50) + on_the_way_bytes
 
 
 def test_after_repeated_failures_a_model_is_not_asked_for_a_while(
