@@ -3,6 +3,7 @@ package dev.memsidecar.client;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import java.nio.channels.ClosedChannelException;
 import java.util.List;
 import java.util.Map;
 
@@ -55,7 +56,7 @@ final class Exceptions {
 
     /** Returns the error for a reason, or for the code if there is no reason. */
     MemsidecarException of(Status given, Metadata trailers) {
-        Status status = readable(given);
+        Status status = corrected(given);
         ErrorDetails details = ErrorDetails.of(trailers);
         Status.Code code = status.getCode();
         Kind kind = details.reason().isEmpty()
@@ -66,10 +67,19 @@ final class Exceptions {
         return kind.make(code, message, details, status.asRuntimeException(trailers));
     }
 
-    /** Detects a call that gRPC itself cancelled because it could not decode the response. */
-    private static Status readable(Status status) {
-        boolean cancelled = status.getCode() == Status.Code.CANCELLED;
-        return cancelled && status.getCause() instanceof StatusRuntimeException unread ? unread.getStatus() : status;
+    /**
+     * Corrects two statuses of gRPC itself: CANCELLED for a response that it could not decode, and UNKNOWN for a call
+     * on a connection that was closed just then.
+     */
+    private static Status corrected(Status status) {
+        Throwable cause = status.getCause();
+        if (status.getCode() == Status.Code.CANCELLED && cause instanceof StatusRuntimeException unread) {
+            return unread.getStatus();
+        }
+        if (status.getCode() == Status.Code.UNKNOWN && cause instanceof ClosedChannelException) {
+            return Status.UNAVAILABLE.withDescription(status.getDescription()).withCause(cause);
+        }
+        return status;
     }
 
     private String unreachable(Status status) {

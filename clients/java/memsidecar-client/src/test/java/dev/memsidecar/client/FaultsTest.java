@@ -29,6 +29,7 @@ import io.grpc.protobuf.ProtoUtils;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.channels.ClosedChannelException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -85,6 +86,14 @@ class FaultsTest {
                 .setSessionId("s")
                 .setMessage(Messages.user(content))
                 .build();
+    }
+
+    @Test
+    void aConnectionThatIsClosedDuringACallIsUnreachable() {
+        Status closed = Status.UNKNOWN.withDescription("channel closed").withCause(new ClosedChannelException());
+        MemsidecarException error = new Exceptions("127.0.0.1:1", false).of(closed, new Metadata());
+        assertInstanceOf(UnreachableException.class, error);
+        assertEquals(Status.Code.UNAVAILABLE, error.code());
     }
 
     @Test
