@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from runner.forked_sidecar import ForkedSidecar, ForkServer
+from runner.open_stream import OpenStream
 
 START_SECONDS = 120
 STOP_SECONDS = 60
@@ -36,6 +37,7 @@ class SidecarProcess:
         self._flags = flags
         self._log = folder / "log"
         self._small_disk = small_disk
+        self._open_stream: OpenStream | None = None
         self.start()
 
     def start(self) -> None:
@@ -66,18 +68,26 @@ class SidecarProcess:
         readable, _, _ = select.select([self._process.stdout], [], [], START_SECONDS)
         return self._process.stdout.readline() if readable else b""
 
-    def terminate(self) -> None:
-        """Send SIGTERM without waiting."""
+    def drain(self) -> None:
+        """Send SIGTERM, and keep the sidecar draining by an open stream until it is stopped or killed."""
+        self._open_stream = OpenStream(self.address)
         self._process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        self.terminate()
+        self._close_stream()
+        self._process.send_signal(signal.SIGTERM)
         self._reap()
 
     def kill(self) -> None:
         if self._process.poll() is None:
             self._process.kill()
+        self._close_stream()
         self._reap()
+
+    def _close_stream(self) -> None:
+        if self._open_stream is not None:
+            self._open_stream.close()
+            self._open_stream = None
 
     def _reap(self) -> None:
         self._process.wait(STOP_SECONDS)
