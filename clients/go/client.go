@@ -99,7 +99,7 @@ func callWhile[Request proto.Message, Answer any](
 	}
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
-	tries := attempts{most: c.attempts, worth: worth}
+	tries := attempts{max: c.attempts, worth: worth}
 	for {
 		answer, err := send(ctx, request)
 		if err == nil {

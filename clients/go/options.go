@@ -75,7 +75,7 @@ func WithTimeout(timeout time.Duration) Option {
 	return func(s *settings) { s.timeout = timeout }
 }
 
-// WithAttempts says how often a call is sent at most. Without it: 4. 1: never again.
+// WithAttempts says how often a call is sent at most. Without it: 4. 1: no retry.
 func WithAttempts(attempts int) Option {
 	return func(s *settings) { s.attempts = attempts }
 }

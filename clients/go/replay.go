@@ -18,7 +18,7 @@ func (c *Client) addStream(
 	defer cancel()
 	source := pump(ctx, cancel, requests)
 	sent := &replay{source: source}
-	tries := attempts{most: c.attempts, worth: worthAnother}
+	tries := attempts{max: c.attempts, worth: worthAnother}
 	for !sent.isOver() {
 		failed := errCutShort()
 		for answer, broken := range exchange(ctx, c, c.memory.AddStream, sent.fromOldest()) {

@@ -19,7 +19,7 @@ const (
 
 // attempts applies the retry policy to one call.
 type attempts struct {
-	most  int
+	max   int
 	made  int
 	worth func(*Error) bool
 }
@@ -32,7 +32,7 @@ func (a *attempts) progressed() {
 // waitAfter says how long to wait before the next attempt, and whether there shall be one.
 func (a *attempts) waitAfter(ctx context.Context, failed *Error) (time.Duration, bool) {
 	a.made++
-	if ctx.Err() != nil || !a.worth(failed) || a.made >= a.most {
+	if ctx.Err() != nil || !a.worth(failed) || a.made >= a.max {
 		return 0, false
 	}
 	wait := a.wait(failed)

@@ -10,7 +10,7 @@ import (
 
 func TestBackoffGrowsAndHasJitter(t *testing.T) {
 	for range 200 {
-		tries := attempts{most: 4, worth: worthAnother}
+		tries := attempts{max: 4, worth: worthAnother}
 		for _, middle := range []time.Duration{400, 1200, 3600} {
 			wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable})
 			low, high := middle*time.Millisecond*8/10, middle*time.Millisecond*12/10
@@ -25,7 +25,7 @@ func TestBackoffGrowsAndHasJitter(t *testing.T) {
 }
 
 func TestTheThirdWaitIsTheLongest(t *testing.T) {
-	tries := attempts{most: 5_000, worth: worthAnother}
+	tries := attempts{max: 5_000, worth: worthAnother}
 	for range 4_000 {
 		wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable})
 		if !again || wait <= 0 || wait > 3600*time.Millisecond*12/10 {
@@ -37,7 +37,7 @@ func TestTheThirdWaitIsTheLongest(t *testing.T) {
 func TestARetryWaitsAsLongAsRetryInfoSays(t *testing.T) {
 	said := time.Second
 	for range 200 {
-		tries := attempts{most: 4, worth: worthAnother}
+		tries := attempts{max: 4, worth: worthAnother}
 		wait, again := tries.waitAfter(t.Context(), &Error{Code: codes.Unavailable, Reason: "OVERLOADED", retryAfter: &said})
 		if !again || wait < said || wait > said*12/10 {
 			t.Fatalf("%v", wait)
@@ -48,7 +48,7 @@ func TestARetryWaitsAsLongAsRetryInfoSays(t *testing.T) {
 func TestNoAttemptComesAfterTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	tries := attempts{most: 4, worth: worthAnother}
+	tries := attempts{max: 4, worth: worthAnother}
 	if wait, again := tries.waitAfter(ctx, &Error{Code: codes.Unavailable}); again {
 		t.Errorf("would wait %v", wait)
 	}

@@ -46,7 +46,7 @@ func subscribe[Request proto.Message, Answer any](
 			yield(nil, unsendable)
 			return
 		}
-		tries, answered := attempts{most: c.attempts, worth: worthAnother}, false
+		tries, answered := attempts{max: c.attempts, worth: worthAnother}, false
 		for {
 			var failed *Error
 			for answer, broken := range subscribeOnce(ctx, c, open, request) {

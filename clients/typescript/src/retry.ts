@@ -17,14 +17,14 @@ const BROKEN = new Set<StatusCode>(["INTERNAL", "UNKNOWN", "CANCELLED"]);
 
 /** Applies the retry policy to one call: the deadline of each attempt and the wait before the next. */
 export class Attempts {
-    readonly #most: number;
+    readonly #maxAttempts: number;
     readonly #end: number;
     readonly #repeatable: boolean;
     #made = 0;
 
     /** A call that is not `repeatable` has no idempotency key. Throws for an invalid deadline. */
-    constructor(most: number, deadlineMs: number, repeatable = true) {
-        this.#most = most;
+    constructor(maxAttempts: number, deadlineMs: number, repeatable = true) {
+        this.#maxAttempts = maxAttempts;
         this.#end = performance.now() + finite(deadlineMs);
         this.#repeatable = repeatable;
     }
@@ -43,7 +43,7 @@ export class Attempts {
     /** Returns the milliseconds to wait before the next attempt. Throws the error if there is no further attempt. */
     waitAfter(error: MemsidecarError): number {
         const wait = this.#waitMs(error);
-        if (!this.#worthAnother(error) || this.#made >= this.#most || wait >= this.#remainingMs()) throw error;
+        if (!this.#worthAnother(error) || this.#made >= this.#maxAttempts || wait >= this.#remainingMs()) throw error;
         return wait;
     }
 
@@ -89,6 +89,6 @@ function finite(deadlineMs: number): number {
     return deadlineMs > MAX_WAIT_MS ? Number.POSITIVE_INFINITY : deadlineMs;
 }
 
-function between(least: number, most: number): number {
-    return least + Math.random() * (most - least);
+function between(min: number, max: number): number {
+    return min + Math.random() * (max - min);
 }

@@ -876,7 +876,7 @@ public final class MemsidecarClient implements AutoCloseable {
         /**
          * The maximum number of attempts of a call.
          *
-         * @param attempts 1: never again
+         * @param attempts 1: no retry
          * @return this
          */
         public Builder attempts(int attempts) {

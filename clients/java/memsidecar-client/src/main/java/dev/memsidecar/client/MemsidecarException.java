@@ -75,10 +75,10 @@ public class MemsidecarException extends RuntimeException {
     }
 
     /** Returns a number of the metadata; 0 if it is absent or no number. */
-    long number(String name, long most) {
-        String told = metadata().getOrDefault(name, "");
-        boolean isNumber = told.matches("[0-9]{1,18}") && Long.parseLong(told) <= most;
-        return isNumber ? Long.parseLong(told) : 0;
+    long number(String name, long max) {
+        String text = metadata().getOrDefault(name, "");
+        boolean isNumber = text.matches("[0-9]{1,18}") && Long.parseLong(text) <= max;
+        return isNumber ? Long.parseLong(text) : 0;
     }
 
     @Override

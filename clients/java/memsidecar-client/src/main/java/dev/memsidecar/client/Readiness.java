@@ -59,7 +59,7 @@ final class Readiness {
             } else if (error == null || isWorthWaiting(error)) {
                 calls.connection().pause(POLL_NANOS).thenRunAsync(this::look);
             } else {
-                ready.completeExceptionally(told(error));
+                ready.completeExceptionally(withAddress(error));
             }
         });
     }
@@ -72,7 +72,7 @@ final class Readiness {
         return away || (found.reason().isEmpty() && NOT_YET.contains(found.code()));
     }
 
-    private Throwable told(Throwable error) {
+    private Throwable withAddress(Throwable error) {
         if (!(error instanceof DeadlineExceededException)) {
             return error;
         }

@@ -21,7 +21,7 @@ record AsyncVariant(AsyncMemsidecarClient client) implements Driver.Variant {
     }
 
     @Override
-    public void call(Command command, CommandResult told) {
+    public void call(Command command, CommandResult result) {
         CompletableFuture<?> calling =
                 (CompletableFuture<?>) Rpc.invoke(timed(command), command.rpc().method(), command.request());
         Duration cancelAfter = command.seconds("cancel_after_seconds");
@@ -30,25 +30,25 @@ record AsyncVariant(AsyncMemsidecarClient client) implements Driver.Variant {
                     .execute(() -> calling.cancel(true));
         }
         try {
-            told.answer(join(calling));
+            result.answer(join(calling));
         } catch (CancellationException cancelled) {
-            told.cancelled();
+            result.cancelled();
         }
     }
 
     @Override
-    public void iterate(Command command, CommandResult told) {
+    public void iterate(Command command, CommandResult result) {
         Object items = Rpc.invoke(timed(command), command.rpc().pages(), command.request());
-        collect((AsyncItems<?>) items, told.list("items"), command.stopAfter());
+        collect((AsyncItems<?>) items, result.list("items"), command.stopAfter());
     }
 
     @Override
-    public void stream(Command command, CommandResult told) {
+    public void stream(Command command, CommandResult result) {
         Object argument = command.rpc().sendsMany()
                 ? new PacedPublisher(command.requests(), command.seconds("pause_seconds"))
                 : command.requests().get(0);
         Object answers = Rpc.invoke(timed(command), command.rpc().method(), argument);
-        collect((AsyncItems<?>) answers, told.list("answers"), command.stopAfter());
+        collect((AsyncItems<?>) answers, result.list("answers"), command.stopAfter());
     }
 
     @Override

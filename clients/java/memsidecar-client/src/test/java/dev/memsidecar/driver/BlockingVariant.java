@@ -19,27 +19,27 @@ record BlockingVariant(MemsidecarClient client) implements Driver.Variant {
     }
 
     @Override
-    public void call(Command command, CommandResult told) {
+    public void call(Command command, CommandResult result) {
         Duration cancelAfter = command.seconds("cancel_after_seconds");
         if (cancelAfter != null) {
             Thread calling = Thread.currentThread();
             CompletableFuture.delayedExecutor(cancelAfter.toNanos(), TimeUnit.NANOSECONDS)
                     .execute(calling::interrupt);
         }
-        told.answer(Rpc.invoke(timed(command), command.rpc().method(), command.request()));
+        result.answer(Rpc.invoke(timed(command), command.rpc().method(), command.request()));
     }
 
     @Override
-    public void iterate(Command command, CommandResult told) {
+    public void iterate(Command command, CommandResult result) {
         Object pages = Rpc.invoke(timed(command), command.rpc().pages(), command.request());
-        collect(((Pages<?>) pages).iterator(), told.list("items"), command.stopAfter());
+        collect(((Pages<?>) pages).iterator(), result.list("items"), command.stopAfter());
     }
 
     @Override
-    public void stream(Command command, CommandResult told) {
+    public void stream(Command command, CommandResult result) {
         Object argument =
                 command.rpc().sendsMany() ? paced(command) : command.requests().get(0);
-        JsonArray list = told.list("answers");
+        JsonArray list = result.list("answers");
         try (ResponseStream<?> answers =
                 (ResponseStream<?>) Rpc.invoke(timed(command), command.rpc().method(), argument)) {
             collect(answers, list, command.stopAfter());

@@ -38,10 +38,10 @@ public final class Driver {
     }
 
     public static void main(String[] arguments) throws IOException {
-        new Driver(List.of(arguments).contains("--async")).play();
+        new Driver(List.of(arguments).contains("--async")).run();
     }
 
-    private void play() throws IOException {
+    private void run() throws IOException {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         ExecutorService threads = Executors.newCachedThreadPool();
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -52,33 +52,33 @@ public final class Driver {
     }
 
     private JsonObject answer(Command command) {
-        CommandResult told = new CommandResult();
+        CommandResult result = new CommandResult();
         try {
-            play(command, told);
+            run(command, result);
         } catch (MemsidecarException error) {
-            told.error(error);
+            result.error(error);
         }
-        return told.json();
+        return result.json();
     }
 
-    private void play(Command command, CommandResult told) {
+    private void run(Command command, CommandResult result) {
         switch (command.text("do")) {
-            case "open" -> open(command, told);
+            case "open" -> open(command, result);
             case "close" -> clients.remove(command.text("client")).close();
-            case "ready" -> face(command).waitUntilReady(command.seconds("timeout_seconds"));
-            case "call" -> face(command).call(command, told);
-            case "iterate" -> face(command).iterate(command, told);
-            case "stream" -> face(command).stream(command, told);
+            case "ready" -> variant(command).waitUntilReady(command.seconds("timeout_seconds"));
+            case "call" -> variant(command).call(command, result);
+            case "iterate" -> variant(command).iterate(command, result);
+            case "stream" -> variant(command).stream(command, result);
             default -> throw new IllegalArgumentException(command.text("do"));
         }
     }
 
-    private void open(Command command, CommandResult told) {
+    private void open(Command command, CommandResult result) {
         try {
             MemsidecarClient client = builder(command).build();
             clients.put(command.text("client"), async ? new AsyncVariant(client.async()) : new BlockingVariant(client));
         } catch (IllegalArgumentException | UncheckedIOException refused) {
-            told.refused(refused.getMessage());
+            result.refused(refused.getMessage());
         }
     }
 
@@ -97,7 +97,7 @@ public final class Driver {
         return builder;
     }
 
-    private Variant face(Command command) {
+    private Variant variant(Command command) {
         return clients.get(command.text("client"));
     }
 
@@ -111,11 +111,11 @@ public final class Driver {
     interface Variant extends AutoCloseable {
         void waitUntilReady(Duration atMost);
 
-        void call(Command command, CommandResult told);
+        void call(Command command, CommandResult result);
 
-        void iterate(Command command, CommandResult told);
+        void iterate(Command command, CommandResult result);
 
-        void stream(Command command, CommandResult told);
+        void stream(Command command, CommandResult result);
 
         @Override
         void close();
