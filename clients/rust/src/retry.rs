@@ -21,18 +21,18 @@ const COUNTED: &[&str] = &["/memsidecar.v1.MemoryService/ReportUsage"];
 /// Applies the retry policy to one call.
 pub(crate) struct Attempts {
     path: &'static str,
-    max_attempts: u32,
+    max: u32,
     made: u32,
     end: Option<Instant>,
 }
 
 impl Attempts {
     /// A deadline beyond the range of `Instant` is none.
-    pub(crate) fn new(path: &'static str, max_attempts: u32, deadline: Option<Duration>) -> Self {
+    pub(crate) fn new(path: &'static str, max: u32, deadline: Option<Duration>) -> Self {
         let end = deadline.and_then(|deadline| Instant::now().checked_add(deadline));
         Self {
             path,
-            max_attempts,
+            max,
             made: 0,
             end,
         }
@@ -55,7 +55,7 @@ impl Attempts {
         let in_time = self
             .end
             .is_none_or(|end| wait < end.saturating_duration_since(Instant::now()));
-        if self.is_worth_another(&error) && self.made < self.max_attempts && in_time {
+        if self.is_worth_another(&error) && self.made < self.max && in_time {
             Ok(wait)
         } else {
             Err(error)
