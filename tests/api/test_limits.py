@@ -1,45 +1,75 @@
 """Concurrency and deadlines: calls beyond a limit are rejected at once with a retry delay."""
 
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
 
-import grpc
 import pytest
 
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.support.process import CALL_SECONDS, Client, Refusal, SidecarProcess, refusal
+from tests.support.process import CALL_SECONDS, SidecarProcess, refusal
+from tests.working import waiting_counter
+from tests.working.waiting_counter import MARK
 
-# Random letters are slow to count: no word of it is in the vocabulary. Of a whole batch it takes a second or so.
-SLOW_TEXT = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(100_000))
 COUNT = memory.CountRequest(session_id="s")
+LARGE_TEXT = MARK + "x" * (512 << 10)
+"Large texts are counted on a thread, so that the event loop can enforce the limits."
 
 
-def slow_batch(session_id: str, count: int = 8) -> memory.AddBatchRequest:
-    messages = [Message(id=f"m{number}", role=ROLE_USER, content=SLOW_TEXT) for number in range(count)]
-    return memory.AddBatchRequest(session_id=session_id, messages=messages)
+class BlockedCounts:
+    """The counts that the sidecar's tokenizer has begun, and finishes when it is released."""
+
+    def __init__(self, folder: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(folder / "counts"))
+        self._socket.listen()
+        self._socket.settimeout(CALL_SECONDS)
+
+    @property
+    def address(self) -> str:
+        return str(self._socket.getsockname())
+
+    def next(self) -> socket.socket:
+        """Wait until a count has begun. It ends when the returned socket is closed."""
+        return self._socket.accept()[0]
+
+    def release_until(self, is_done: Callable[[], bool]) -> None:
+        """End every count as soon as it begins."""
+        self._socket.settimeout(0.05)
+        while not is_done():
+            with suppress(TimeoutError):
+                self.next().close()
+
+    def close(self) -> None:
+        self._socket.close()
 
 
-def refusals_meanwhile(client: Client, slow: Any) -> list[Refusal]:
-    """Return the errors of fast calls while the slow one is in flight."""
-    refused: list[Refusal] = []
-    while not slow.done():
-        try:
-            client.memory.Count(COUNT, timeout=CALL_SECONDS)
-        except grpc.RpcError as error:
-            refused.append(Refusal(error))
-    return refused
+@pytest.fixture
+def counts(tmp_path: Path) -> Iterator[BlockedCounts]:
+    with closing(BlockedCounts(tmp_path)) as blocked:
+        yield blocked
 
 
-def test_a_call_beyond_the_limit_is_overloaded_with_a_retry_delay(data_dir: Path) -> None:
-    with SidecarProcess(data_dir, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
-        slow = client.memory.AddBatch.future(slow_batch("slow"), timeout=CALL_SECONDS)
-        refused = refusals_meanwhile(client, slow)
-        assert len(slow.result().results) == 8
-        assert {(error.code.name, error.reason, error.retry) for error in refused} == {
-            ("UNAVAILABLE", "OVERLOADED", True)
-        }
+def start(data_dir: Path, counts: BlockedCounts, *flags: str) -> SidecarProcess:
+    tokenizer = ("--tokenizer", f"{waiting_counter.__name__}:count")
+    return SidecarProcess(data_dir, *tokenizer, *flags, environ={waiting_counter.ADDRESS_VARIABLE: counts.address})
+
+
+def slow_add(session_id: str) -> memory.AddRequest:
+    return memory.AddRequest(session_id=session_id, message=Message(role=ROLE_USER, content=LARGE_TEXT))
+
+
+def test_a_call_beyond_the_limit_is_overloaded_with_a_retry_delay(data_dir: Path, counts: BlockedCounts) -> None:
+    with start(data_dir, counts, "--max-concurrent-calls", "1") as sidecar, sidecar.client() as client:
+        slow = client.memory.Add.future(slow_add("slow"), timeout=CALL_SECONDS)
+        with counts.next():
+            refused = refusal(lambda: client.memory.Count(COUNT, timeout=CALL_SECONDS))
+            assert (refused.code.name, refused.reason, refused.retry) == ("UNAVAILABLE", "OVERLOADED", True)
+        assert slow.result().sequence == 1
         client.memory.Count(COUNT, timeout=CALL_SECONDS)
 
 
@@ -68,20 +98,23 @@ def test_a_stream_beyond_the_limit_is_overloaded_and_calls_are_answered(data_dir
         assert list(client.memory.AddStream(iter([]), timeout=CALL_SECONDS)) == []
 
 
-def test_a_call_without_a_deadline_gets_the_default_one(data_dir: Path) -> None:
-    with SidecarProcess(data_dir, "--default-deadline-seconds", "0.01") as sidecar, sidecar.client() as client:
-        refused = refusal(lambda: client.memory.AddBatch(slow_batch("slow", 2)))
+def test_a_call_without_a_deadline_gets_the_default_one(data_dir: Path, counts: BlockedCounts) -> None:
+    with start(data_dir, counts, "--default-deadline-seconds", "0.01") as sidecar, sidecar.client() as client:
+        refused = refusal(lambda: client.memory.Add(slow_add("s")))
         assert refused.code.name == "DEADLINE_EXCEEDED"
-        assert client.all("slow") == []
+        assert client.memory.Count(COUNT, timeout=CALL_SECONDS).stats.message_count == 0
         # A deadline of the caller's own takes its place.
-        assert len(client.memory.AddBatch(slow_batch("slow", 2), timeout=CALL_SECONDS).results) == 2
+        added = client.memory.Add.future(slow_add("s"), timeout=CALL_SECONDS)
+        counts.release_until(added.done)
+        assert added.result().sequence == 1
 
 
-def test_an_exceeded_deadline_has_the_status_of_grpc(data_dir: Path) -> None:
-    with SidecarProcess(data_dir) as sidecar, sidecar.client() as client:
-        refused = refusal(lambda: client.memory.AddBatch(slow_batch("late"), timeout=0.05))
+def test_an_exceeded_deadline_has_the_status_of_grpc(data_dir: Path, counts: BlockedCounts) -> None:
+    with start(data_dir, counts) as sidecar, sidecar.client() as client:
+        refused = refusal(lambda: client.memory.Add(slow_add("s"), timeout=0.5))
         assert refused.code.name == "DEADLINE_EXCEEDED"
-        assert client.memory.Count(COUNT).stats.message_count == 0
+        counts.close()  # ends the count, if it has begun
+        assert client.memory.Count(COUNT, timeout=CALL_SECONDS).stats.message_count == 0
 
 
 @pytest.mark.parametrize("flag", ["--max-request-bytes", "--max-message-bytes"])
