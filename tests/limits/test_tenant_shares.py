@@ -147,7 +147,7 @@ def test_a_request_that_decodes_to_much_more_memory_is_rejected(tenants: Tenants
     found = refused(lambda: client.memory.Add(request, timeout=SECONDS, metadata=tenants.greedy))
     assert found is not None
     assert (found.code.name, found.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE")
-    assert "500000 parts" in found.message
+    assert "500000 repeated items" in found.message
 
 
 def test_a_request_to_a_denied_namespace_is_not_decoded(tenants: Tenants, client: Client) -> None:
