@@ -1,5 +1,6 @@
 """StaticEmbedder: mean of the token vectors of the bundled model."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -33,6 +34,8 @@ MAX_CACHED_WORD_CHARACTERS = 64
 BATCH_TEXTS = 16
 
 TokenizeWord = Callable[[str], Sequence[int]]
+
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~\s]*")
 
 
 def sanitize(text: str, max_bytes: int) -> str:
@@ -71,7 +74,7 @@ class StaticEmbedder:
         model = self._model.loaded()
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BATCH_TEXTS):
-            tokens = [self._tokens(text) for text in texts[start : start + BATCH_TEXTS]]
+            tokens = [self._tokens(text) if _has_meaning(text) else [] for text in texts[start : start + BATCH_TEXTS]]
             vectors[start : start + BATCH_TEXTS] = unit_rows(_sums(model, tokens, self.dimensions))
         return vectors
 
@@ -92,6 +95,11 @@ class StaticEmbedder:
 
     def _tokens_of_word(self, word: str) -> Sequence[int]:
         return self._model.loaded().tokenizer.encode(word, add_special_tokens=False).ids
+
+
+def _has_meaning(text: str) -> bool:
+    """Return False for punctuation alone. Its vector would be near to those of many texts."""
+    return not _PUNCTUATION.fullmatch(text)
 
 
 def _tokens_without_gil(tokenizer: Tokenizer, word: str) -> list[int]:

@@ -63,6 +63,10 @@ def test_a_vector_has_length_one_or_is_all_zeros(static: StaticEmbedder, texts: 
         assert length > 0 or not any(sign.isascii() and sign.isalnum() for sign in text)
 
 
+def test_punctuation_alone_has_no_direction(static: StaticEmbedder) -> None:
+    assert not static.embed(["-", "?! ... --", " "]).any()
+
+
 def test_a_vector_has_the_direction_of_the_mean_of_its_token_vectors(
     static: StaticEmbedder, bundled: BundledModel
 ) -> None:
