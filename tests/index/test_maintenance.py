@@ -1,5 +1,6 @@
 """Maintenance bounds fragments, versions and indexes; failures are counted and retried."""
 
+import json
 import shutil
 import struct
 import time
@@ -232,6 +233,22 @@ def test_a_purge_deletes_quarantined_tables(folder: Path, reopen: Reopen) -> Non
     index = reopen()
     assert index.open("space", 1) is None and SECRET in _traces(folder)
     index.create("space", FIRST).purge()
+    assert _traces(folder) == set()
+
+
+def test_a_table_of_another_layout_takes_quarantined_rows_along_if_a_purge_is_pending(
+    folder: Path, reopen: Reopen
+) -> None:
+    add(reopen().create("space", FIRST), SampleEpisode(1, SECRET))
+    reopen()
+    shutil.rmtree(next(folder.glob("*.lance")) / "_versions")
+    index = reopen()
+    assert index.open("space", 1) is None and SECRET in _traces(folder)
+    index.create("space", FIRST)
+    files.mark_purge_pending(next(folder.glob("*.lance")))
+    (metadata,) = folder.glob("*.json")
+    metadata.write_text(json.dumps(json.loads(metadata.read_text()) | {"layout": 0}))
+    assert reopen().open("space", 1) is None
     assert _traces(folder) == set()
 
 

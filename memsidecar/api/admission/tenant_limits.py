@@ -130,4 +130,4 @@ def pending_requests(max_bytes: int) -> ByteBudget:
 
 def pending_responses(max_bytes: int) -> ByteBudget:
     """Return the budget for responses that their callers have not read yet."""
-    return ByteBudget(max_bytes, "too many responses of this namespace are unread; read them, and try again")
+    return ByteBudget(max_bytes, "too many responses are unread; read them, and try again")
