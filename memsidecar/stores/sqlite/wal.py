@@ -13,8 +13,9 @@ from memsidecar.stores.sqlite.data_dir import Ballast, free_bytes
 log = logging.getLogger(__name__)
 
 PAGE_BYTES = 4_096
-# A truncation is retried soon. A restart is tried after megabytes of writes only, and has to succeed now and then.
-READER_TIMEOUT_MS = {"PASSIVE": 0, "TRUNCATE": 20, "RESTART": 500}
+READER_TIMEOUT_MS = {"PASSIVE": 0, "TRUNCATE": 20, "RESTART": 20}
+RESTART_TRIES = 25
+"A restart is due after megabytes of writes only, and has to succeed now and then: it is tried half a second."
 PAGES_PER_COMMIT = 3
 RESTART_FACTOR = 4
 "The log is restarted when it has this many times the pages of the checkpoint limit."
@@ -51,7 +52,14 @@ class Checkpointer:
         """Run a passive checkpoint. If readers overlap without a gap, the log never restarts: then wait for them."""
         _, pages = self._run("PASSIVE")
         if pages > RESTART_FACTOR * self._limit_pages:
-            self._run("RESTART")
+            self._restart()
+
+    def _restart(self) -> None:
+        """Restart the log in many short tries: in one try SQLite also waits for readers that begin meanwhile."""
+        for _ in range(RESTART_TRIES):
+            done, _ = self._run("RESTART")
+            if done:
+                return
 
     def try_truncate(self) -> None:
         """Truncate the write-ahead log of a full disk if possible."""
