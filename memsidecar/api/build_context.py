@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from memsidecar.api.executors import Executors
 from memsidecar.api.interceptors.deadlines import remaining_seconds
-from memsidecar.api.wire import at_least, key_of, vector_of
+from memsidecar.api.wire import at_least, key_of, share, vector_of
 from memsidecar.context.budgets import parse_section_budgets
 from memsidecar.context.builder import ContextBuilder
 from memsidecar.context.pipeline import ContextBuild
@@ -39,7 +39,7 @@ class BuildContextHandler:
             response = await self._build_in_time(self._build(context_request))
         except BudgetTooSmall as error:
             required_tokens = await self._minimum_budget(context_request, error.required_tokens)
-            raise BudgetTooSmall(error.max_tokens, required_tokens) from None
+            raise BudgetTooSmall(error.max_tokens, required_tokens, error.parts) from None
         if _is_too_large(response):
             raise TooLarge(
                 f"the context has more than the {MAX_CONTEXT_BYTES} bytes of an answer: ask for fewer tokens"
@@ -104,6 +104,7 @@ class BuildContextHandler:
             debug=request.debug,
             query_vector=vector_of("query_vector", request.query_vector, self.retrieval.dimensions),
             include_reasoning=request.include_reasoning,
+            fill=share("context_fill", request.context_fill) if request.HasField("context_fill") else None,
         )
 
 

@@ -97,7 +97,7 @@ def _metadata(error: errors.SidecarError) -> dict[str, str]:
     if isinstance(error, errors.SequenceMismatch):
         return {"last_sequence": str(error.last_sequence)}
     if isinstance(error, errors.BudgetTooSmall):
-        return {"required_tokens": str(error.required_tokens)}
+        return {"required_tokens": str(error.required_tokens), "item": error.largest}
     if isinstance(error, errors.QuotaExceeded):
         return {"quota": error.resource, "limit": str(error.limit)}
     if isinstance(error, errors.DataCorrupted):

@@ -154,3 +154,9 @@ def receipt_of(erased: ErasureCounts, index_rows: int, dry_run: bool) -> session
         sessions=1,
         dry_run=dry_run,
     )
+
+
+def share(field: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise InvalidField(field, "must be between 0 and 1")
+    return value

@@ -158,9 +158,11 @@ def budgets(settings: Settings) -> Budgets:
         derived=settings.memory_budget,
         facts_items=settings.facts_max,
         documents_items=settings.documents_top_k,
-        documents_found=settings.documents_top_k_max,
+        documents_max_items=settings.documents_top_k_max,
         episodic_items=settings.episodic_top_k,
+        episodic_max_items=settings.episodic_top_k_max,
         working_turns=settings.working_max_turns,
         working_min_turns=settings.working_min_turns,
         verbatim_messages=settings.summary_keep_messages,
+        fill=settings.context_fill,
     )

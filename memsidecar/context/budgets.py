@@ -24,7 +24,7 @@ from memsidecar.v1.context_pb2 import (
 )
 
 REFERENCE_TOKENS = 8_000
-"The budget for which the default limits are given. They scale with the budget of the request."
+"The budget for which the shares are given. They scale with the budget of the request."
 
 SECTIONS: tuple[Section, ...] = tuple(
     cast(Section, number) for number in Section.values() if number != SECTION_UNSPECIFIED
@@ -37,12 +37,16 @@ DERIVED_SECTIONS = (
 )
 "Sections of derived memory, in the order in which they take their part of the common limit."
 _NO_LIMIT = 1 << 31
+_MAX_DERIVED_PART = 0.30
 _FIXED = frozenset({SECTION_TOOL_SCHEMAS, SECTION_OUTPUT_RESERVE, SECTION_FRAMING})
 
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """Defaults from the settings. Token figures hold at a budget of REFERENCE_TOKENS."""
+    """Defaults from the settings. Token figures hold at a budget of REFERENCE_TOKENS.
+
+    `fill` is the part of the tokens between a section's share and its ceiling that may be used.
+    """
 
     context: int = 8_000
     system: int = 1_000
@@ -58,20 +62,30 @@ class Budgets:
     facts_items: int = 8
     artifacts_items: int = 3
     documents_items: int = 3
-    documents_found: int = 5
+    documents_max_items: int = 20
     episodic_items: int = 3
+    episodic_max_items: int = 30
     working_turns: int = 10
     working_min_turns: int = 5
     verbatim_messages: int = 6
+    fill: float = 1.0
 
 
 class SectionLimit(NamedTuple):
-    """Limits of one section. `items` counts turns in the working section."""
+    """Limits of one section. Its share is guaranteed; tokens that others leave extend it up to its ceiling.
 
-    tokens: int
+    `items` counts turns in the working section.
+    """
+
+    share: int
+    ceiling: int
     items: int = _NO_LIMIT
+    max_items: int = _NO_LIMIT
     min_tokens: int = 0
     disabled: bool = False
+
+    def within(self, tokens: int) -> "SectionLimit":
+        return self._replace(share=min(self.share, tokens), ceiling=min(self.ceiling, tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +98,24 @@ class SectionLimits:
 
     def __getitem__(self, section: Section) -> SectionLimit:
         return self.sections[section]
+
+
+class _Rule(NamedTuple):
+    """How a section scales: its share at REFERENCE_TOKENS, its floor and its ceiling as parts of the budget."""
+
+    share: int
+    floor: float = 0.0
+    max_floor: int = _NO_LIMIT
+    ceiling: float = 0.0
+    items: int = _NO_LIMIT
+    max_items: int = _NO_LIMIT
+
+    def limit(self, tokens: int, fill: float) -> SectionLimit:
+        floor = min(int(self.floor * tokens), self.max_floor) if self.share else 0
+        share = max(_scaled(self.share, tokens), floor)
+        ceiling = max(share, int(self.ceiling * tokens)) if self.share else share
+        max_items = self.max_items if fill else self.items
+        return SectionLimit(share, share + int(fill * (ceiling - share)), self.items, max(self.items, max_items))
 
 
 def parse_section_budgets(wanted: Iterable[SectionBudget]) -> dict[Section, SectionBudget]:
@@ -101,44 +133,52 @@ def parse_section_budgets(wanted: Iterable[SectionBudget]) -> dict[Section, Sect
     return overrides
 
 
-def section_limits(budget: int, defaults: Budgets, overrides: Mapping[Section, SectionBudget]) -> SectionLimits:
-    """Return the limits at `budget`: the scaled defaults, replaced by what the request sets."""
-    base: dict[Section, SectionLimit] = {
-        SECTION_SYSTEM: SectionLimit(defaults.system),
-        SECTION_PROFILE: SectionLimit(defaults.profile),
-        SECTION_FACTS: SectionLimit(defaults.facts, defaults.facts_items),
-        SECTION_HINTS: SectionLimit(defaults.hints),
-        SECTION_SUMMARY: SectionLimit(defaults.summary, 1),
-        SECTION_ARTIFACTS: SectionLimit(defaults.artifacts, defaults.artifacts_items),
-        SECTION_DOCUMENTS: SectionLimit(defaults.documents, defaults.documents_items),
-        SECTION_EPISODIC: SectionLimit(defaults.episodic, defaults.episodic_items),
-        SECTION_WORKING: SectionLimit(defaults.working, defaults.working_turns),
+def section_limits(
+    budget: int, tokens: int, defaults: Budgets, overrides: Mapping[Section, SectionBudget]
+) -> SectionLimits:
+    """Return the limits at a budget, of which `tokens` are left beside tool schemas and the output reserve."""
+    rules: dict[Section, _Rule] = {
+        SECTION_SYSTEM: _Rule(defaults.system),
+        SECTION_PROFILE: _Rule(defaults.profile),
+        SECTION_FACTS: _Rule(defaults.facts, 0.15, 120, 0.05, defaults.facts_items),
+        SECTION_HINTS: _Rule(defaults.hints),
+        SECTION_SUMMARY: _Rule(defaults.summary, 0.15, 200, 0.10, 1, 1),
+        SECTION_ARTIFACTS: _Rule(defaults.artifacts, ceiling=0.05, items=defaults.artifacts_items),
+        SECTION_DOCUMENTS: _Rule(
+            defaults.documents, 0.20, _NO_LIMIT, 0.30, defaults.documents_items, defaults.documents_max_items
+        ),
+        SECTION_EPISODIC: _Rule(
+            defaults.episodic, 0.25, 400, 0.30, defaults.episodic_items, defaults.episodic_max_items
+        ),
+        SECTION_WORKING: _Rule(
+            defaults.working, ceiling=0.60, items=max(defaults.working_turns, _scaled(defaults.working_turns, tokens))
+        ),
     }
     sections = {
-        section: _with_override(limit._replace(tokens=_scaled(limit.tokens, budget)), overrides.get(section))
-        for section, limit in base.items()
+        section: _with_override(rule.limit(tokens, defaults.fill), overrides.get(section))
+        for section, rule in rules.items()
     }
-    return SectionLimits(budget, _derived_tokens(budget, defaults, overrides), sections)
+    return SectionLimits(budget, _derived_tokens(tokens, defaults, overrides), sections)
 
 
-def _derived_tokens(budget: int, defaults: Budgets, overrides: Mapping[Section, SectionBudget]) -> int:
+def _derived_tokens(tokens: int, defaults: Budgets, overrides: Mapping[Section, SectionBudget]) -> int:
     """Return the common limit of the derived sections. It does not shrink if the request sets one of theirs."""
-    scaled = _scaled(defaults.derived, budget)
     is_set = any(section in overrides and overrides[section].HasField("max_tokens") for section in DERIVED_SECTIONS)
-    return max(scaled, defaults.derived) if is_set else scaled
+    reduced = defaults.derived if is_set else min(defaults.derived, int(_MAX_DERIVED_PART * tokens))
+    return max(reduced, _scaled(defaults.derived, tokens))
 
 
-def _scaled(tokens: int, budget: int) -> int:
-    return min(tokens * budget // REFERENCE_TOKENS, _NO_LIMIT - 1)
+def _scaled(amount: int, tokens: int) -> int:
+    return min(amount * tokens // REFERENCE_TOKENS, _NO_LIMIT - 1)
 
 
 def _with_override(default: SectionLimit, override: SectionBudget | None) -> SectionLimit:
-    """Return the limit with every field that the request sets. A zero that is set counts."""
+    """Return the limit with every field that the request sets: figures of a request are ceilings. A zero counts."""
     if override is None:
         return default
-    return SectionLimit(
-        override.max_tokens if override.HasField("max_tokens") else default.tokens,
-        override.top_k if override.HasField("top_k") else default.items,
-        override.min_tokens if override.HasField("min_tokens") else 0,
-        override.disabled,
-    )
+    limit = default._replace(min_tokens=override.min_tokens, disabled=override.disabled)
+    if override.HasField("max_tokens"):
+        limit = limit._replace(share=override.max_tokens, ceiling=override.max_tokens)
+    if override.HasField("top_k"):
+        limit = limit._replace(items=override.top_k, max_items=override.top_k)
+    return limit

@@ -1,13 +1,14 @@
 """Build a context in two steps: `prepare` reads what needs no index, `finish` packs it with what was retrieved."""
 
 import logging
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from memsidecar.context.budgets import Budgets, SectionLimit, SectionLimits, section_limits
+from memsidecar.context.conversation import ConversationCutter, VisibleTurns, WindowStep
 from memsidecar.context.packing import ContextInput, Packer
+from memsidecar.context.previews import Previewer
 from memsidecar.context.relevance import (
     Hit,
     MemoryItem,
@@ -18,17 +19,9 @@ from memsidecar.context.relevance import (
 )
 from memsidecar.context.request import ContextRequest
 from memsidecar.context.response import ResponseBuilder
-from memsidecar.context.sections import Item, Omission, TokenCountCache
+from memsidecar.context.sections import CountTokens, Item, Omission, TokenCountCache
 from memsidecar.context.sources import ContextSources, document_items, summary_item
-from memsidecar.context.window import (
-    MIN_MESSAGES,
-    ConversationWindow,
-    Turn,
-    VisibleTurns,
-    WindowStep,
-    split_turns,
-    visible_turns,
-)
+from memsidecar.context.window import ConversationWindow, Turn, split_turns
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
 from memsidecar.domain.text import truncate_to_sentences
@@ -112,15 +105,16 @@ class ContextBuilder:
     def prepare(self, request: ContextRequest) -> PreparedContext:
         """Read the conversation and everything else that needs no index."""
         budget = request.max_tokens or (lookup(request.model).budget_tokens if request.model else self.budgets.context)
-        limits = section_limits(budget, self.budgets, request.sections)
         counter = self.sources.working.token_counts.counter(request.key.namespace, request.model)
+        limits = self._limits(request, budget, self.counts.by(counter))
         conversation = self._conversation(request, limits[SECTION_WORKING])
         head, window = conversation.head, self.sources.window(request, conversation, counter)
         query = request.query or _text_of(conversation.question)
         summary = self.sources.summary(head)
         summarized_through = self._summarized_through(summary, window, limits[SECTION_SUMMARY])
         turns = split_turns(window)
-        visible = visible_turns(turns, limits[SECTION_WORKING], self.window_step, summarized_through)
+        cut = self._cutter(request, self.counts.by(counter))
+        visible = cut(turns, limits[SECTION_WORKING], summarized_through)
         verbatim = _message_ids(visible) if summarized_through else frozenset()
         sections = self.sources.known(request, head, query, verbatim)
         sections[SECTION_SYSTEM] = self.sources.system(request, conversation)
@@ -138,15 +132,9 @@ class ContextBuilder:
         )
 
     def _conversation(self, request: ContextRequest, limit: SectionLimit) -> Conversation:
-        """Read as many turns as may be shown, and at least MIN_MESSAGES messages."""
-        converse, turns = (
-            self.sources.working.conversation,
-            max(limit.items, self.window_step.turns) + self.window_step.step,
-        )
-        found = converse(request.key, request.user_id, turns, 2 * limit.tokens)
-        if len(found.messages) >= MIN_MESSAGES:
-            return found
-        return converse(request.key, request.user_id, MIN_MESSAGES, sys.maxsize)
+        """Read as many turns as may be shown."""
+        turns = max(limit.items, self.window_step.turns) + self.window_step.step
+        return self.sources.working.conversation(request.key, request.user_id, turns, 2 * limit.ceiling)
 
     def _summarized_through(
         self, summary: RollingSummary | None, window: ConversationWindow, limit: SectionLimit
@@ -155,7 +143,7 @@ class ContextBuilder:
 
         The newest messages stay verbatim.
         """
-        if summary is None or limit.disabled or summary.tokens > limit.tokens:
+        if summary is None or limit.disabled or summary.tokens > limit.ceiling:
             return 0
         older = window.messages[: -self.budgets.verbatim_messages or None]
         return min(summary.last_sequence, older[-1].sequence) if older else 0
@@ -178,7 +166,7 @@ class ContextBuilder:
             schema_tokens=count(request.tool_schemas_json),
             reserve_tokens=request.reserve_output_tokens,
         )
-        pack = Packer(lambda budget: self._limits(prepared, budget), count, self.window_step)
+        pack = Packer(lambda budget: self._limits(request, budget, count), count, self._cutter(request, count))
         packed = pack(candidates, prepared.limits.budget)
         _warn_of_large_prompt(prepared, packed.filled[SECTION_SYSTEM].tokens)
         encode = ResponseBuilder(prepared.limits, prepared.counter, count, self.retrieved_role, request.debug)
@@ -187,9 +175,13 @@ class ContextBuilder:
         response.degraded.extend(self._degradations(prepared, retrieved))
         return response
 
-    def _limits(self, prepared: PreparedContext, budget: int) -> SectionLimits:
-        limits = prepared.limits
-        return limits if budget == limits.budget else section_limits(budget, self.budgets, prepared.request.sections)
+    def _limits(self, request: ContextRequest, budget: int, count: CountTokens) -> SectionLimits:
+        left = max(0, budget - count(request.tool_schemas_json) - request.reserve_output_tokens)
+        budgets = self.budgets if request.fill is None else replace(self.budgets, fill=request.fill)
+        return section_limits(budget, left, budgets, request.sections)
+
+    def _cutter(self, request: ContextRequest, count: CountTokens) -> ConversationCutter:
+        return ConversationCutter(self.window_step, Previewer(count), request.append_query)
 
     def _memories(
         self, prepared: PreparedContext, retrieved: RetrievalResult, count: Callable[[str], int]
@@ -244,15 +236,15 @@ def _text_of(question: StoredMessage | None) -> str:
 
 
 def _warn_of_large_prompt(prepared: PreparedContext, tokens: int) -> None:
-    limit = prepared.limits[SECTION_SYSTEM].tokens
+    limit = prepared.limits[SECTION_SYSTEM].share
     if tokens > limit:
         log.warning("the system prompt has %d tokens, more than the %d of its section", tokens, limit)
 
 
 def _message_ids(visible: VisibleTurns) -> frozenset[str]:
-    return frozenset(message.message.id for turn in visible.turns for unit in turn for message in unit.messages)
+    return frozenset(message.message.id for message in visible.messages)
 
 
 def _shown_from(head: SessionHead | None, visible: VisibleTurns) -> tuple[int, int] | None:
-    sequences = [message.sequence for turn in visible.turns for unit in turn for message in unit.messages]
+    sequences = [message.sequence for message in visible.messages]
     return (head.row_id, min(sequences)) if head and sequences else None

@@ -6,12 +6,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memsidecar.context.budgets import SectionLimits
-from memsidecar.context.sections import Content, FilledSection
-from memsidecar.context.window import VisibleTurns, WindowUnit
+from memsidecar.context.conversation import VisibleTurns
+from memsidecar.context.sections import Content, Item
 from memsidecar.v1.context_pb2 import (
     SECTION_ARTIFACTS,
     SECTION_DOCUMENTS,
     SECTION_EPISODIC,
+    SECTION_FACTS,
     SECTION_HINTS,
     SECTION_PROFILE,
     SECTION_SUMMARY,
@@ -19,91 +20,91 @@ from memsidecar.v1.context_pb2 import (
     Section,
 )
 
-_ITEM_STEPS = (
-    (SECTION_EPISODIC, 1),
-    (SECTION_DOCUMENTS, 2),
-    (SECTION_ARTIFACTS, 0),
-    (SECTION_HINTS, 0),
-    (SECTION_EPISODIC, 0),
-    (SECTION_DOCUMENTS, 0),
-    (SECTION_PROFILE, 0),
-    (SECTION_SUMMARY, 0),
-)
-"Sections in the order of eviction, each down to a number of items. Turns are evicted before and after these steps."
-
-
-def initial_content(filled: Mapping[Section, FilledSection], conversation: VisibleTurns) -> Content:
-    return Content({section: each.kept for section, each in filled.items()}, conversation.turns)
+RETRIEVED_SECTIONS = (SECTION_EPISODIC, SECTION_DOCUMENTS)
 
 
 class EvictionStep(NamedTuple):
-    """One step: the number of oldest turns evicted, of units evicted from the rest, and of items left by section.
+    """One step: the number of oldest turns evicted, of items left by section, and the step of the turn under way.
 
     Holds numbers only: a long conversation has many steps, and the search looks at few of them.
     """
 
     turns: int = 0
-    units: int = 0
     items: Mapping[Section, int] = MappingProxyType({})
+    current: int = 0
 
 
 class EvictionOrder:
-    """All steps from the full content down to what is never evicted: `kept` units and the sections' `min_tokens`."""
+    """All steps from the full content down to what is never evicted."""
 
-    def __init__(self, content: Content, kept: frozenset[WindowUnit], limits: SectionLimits, min_turns: int) -> None:
+    def __init__(self, content: Content, conversation: VisibleTurns, limits: SectionLimits, min_turns: int) -> None:
         self._content = content
-        self._kept = kept
+        self._current = conversation.current
         self._limits = limits
         self._min_working_tokens = limits[SECTION_WORKING].min_tokens
-        tokens = [sum(unit.text_tokens for unit in turn) for turn in content.turns]
-        self._left = [*accumulate(reversed(tokens), initial=0)][::-1]
-        self.steps = self._all_steps(min_turns)
+        current = conversation.current.tokens(conversation.step) if conversation.current else 0
+        tokens = [sum(unit.text_tokens for unit in turn) for turn in content.older]
+        self._left = [*accumulate(reversed(tokens), initial=current)][::-1]
+        self.steps = self._all_steps(min_turns, EvictionStep(current=conversation.step))
 
     def content(self, step: EvictionStep) -> Content:
         sections = {name: items[: step.items.get(name, len(items))] for name, items in self._content.sections.items()}
-        turns = self._content.turns[step.turns :]
-        if step.units:
-            evicted = set(self._evictable(step.turns)[: step.units])
-            left = (tuple(unit for unit in turn if unit not in evicted) for turn in turns)
-            turns = tuple(turn for turn in left if turn)
-        return Content(sections, turns)
+        current = self._current.units(step.current) if self._current else ()
+        return Content(sections, self._content.older[step.turns :], current)
 
-    def _all_steps(self, min_turns: int) -> list[EvictionStep]:
-        steps = [EvictionStep()]
-        steps += self._without_turns(steps[-1], min_turns)
-        for section, least in _ITEM_STEPS:
-            steps += self._without_items(steps[-1], section, least)
+    def _all_steps(self, min_turns: int, first: EvictionStep) -> list[EvictionStep]:
+        steps = [first]
+        steps += self._without_turns(steps[-1], min_turns - 1)
+        steps += self._without_retrieved(steps[-1], 1)
+        steps += self._without_items(steps[-1], SECTION_ARTIFACTS)
+        steps += self._without_items(steps[-1], SECTION_HINTS)
+        steps += self._without_retrieved(steps[-1], 0)
+        steps += self._without_items(steps[-1], SECTION_PROFILE)
+        steps += self._without_items(steps[-1], SECTION_SUMMARY)
         steps += self._without_turns(steps[-1], 0)
-        return [*steps, *self._without_units(steps[-1])]
+        steps += self._without_items(steps[-1], SECTION_FACTS)
+        return [*steps, *self._without_current(steps[-1])]
 
     def _without_turns(self, step: EvictionStep, least: int) -> Iterator[EvictionStep]:
-        turns = self._content.turns
-        for gone in range(step.turns, len(turns) - least):
-            if not self._kept.isdisjoint(turns[gone]) or self._left[gone + 1] < self._min_working_tokens:
+        for gone in range(step.turns + 1, len(self._content.older) - least + 1):
+            if self._left[gone] < self._min_working_tokens:
                 return
-            yield step._replace(turns=gone + 1)
+            yield step._replace(turns=gone)
 
-    def _without_items(self, step: EvictionStep, section: Section, least: int) -> Iterator[EvictionStep]:
-        items = self._content.sections.get(section, ())
-        there = step.items.get(section, len(items))
-        left = sum(item.tokens for item in items[:there])
-        for count in range(there - 1, least - 1, -1):
+    def _without_retrieved(self, step: EvictionStep, least: int) -> Iterator[EvictionStep]:
+        """Evict retrieved items of both sections, the least relevant first, down to `least` items."""
+        found = [
+            (item.relevance, -at, section)
+            for section in RETRIEVED_SECTIONS
+            for at, item in enumerate(self._items(step, section))
+        ]
+        for _, _, section in sorted(found)[: max(0, len(found) - least)]:
+            shorter = next(self._without_items(step, section), None)
+            if shorter is not None:
+                step = shorter
+                yield step
+
+    def _without_items(self, step: EvictionStep, section: Section) -> Iterator[EvictionStep]:
+        items = self._items(step, section)
+        left = sum(item.tokens for item in items)
+        for count in range(len(items) - 1, -1, -1):
             left -= items[count].tokens
-            if left < self._limits[section].min_tokens:
+            if items[count].pinned or left < self._limits[section].min_tokens:
                 return
             yield step._replace(items={**step.items, section: count})
 
-    def _without_units(self, step: EvictionStep) -> Iterator[EvictionStep]:
-        left = self._left[step.turns]
-        for gone, unit in enumerate(self._evictable(step.turns), 1):
-            left -= unit.text_tokens
-            if left < self._min_working_tokens:
-                return
-            yield step._replace(units=gone)
+    def _items(self, step: EvictionStep, section: Section) -> tuple[Item, ...]:
+        items = self._content.sections.get(section, ())
+        return items[: step.items.get(section, len(items))]
 
-    def _evictable(self, turns_gone: int) -> list[WindowUnit]:
-        """Return the units that may be evicted from the remaining turns, oldest first."""
-        return [unit for turn in self._content.turns[turns_gone:] for unit in turn if unit not in self._kept]
+    def _without_current(self, step: EvictionStep) -> Iterator[EvictionStep]:
+        if self._current is None:
+            return
+        older = self._left[step.turns] - self._current.tokens(step.current)
+        for current in range(step.current + 1, self._current.last + 1):
+            if older + self._current.tokens(current) < self._min_working_tokens:
+                return
+            yield step._replace(current=current)
 
 
 def first_fitting(order: EvictionOrder, fits: Callable[[Content], bool]) -> Content:

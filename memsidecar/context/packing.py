@@ -1,23 +1,35 @@
-"""Pack a context into its budget: fill the sections, render, count, and evict until it fits."""
+"""Pack a context into its budget: fill the shares, let unused tokens flow, render, count, and evict until it fits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from memsidecar.context.budgets import DERIVED_SECTIONS, SectionLimit, SectionLimits
-from memsidecar.context.eviction import EvictionOrder, first_fitting, initial_content
+from memsidecar.context.budgets import SectionLimit, SectionLimits
+from memsidecar.context.conversation import ConversationCutter, VisibleTurns
+from memsidecar.context.eviction import RETRIEVED_SECTIONS, EvictionOrder, first_fitting
 from memsidecar.context.rendering import Rendered, render
 from memsidecar.context.sections import Content, CountTokens, FilledSection, Item, Omission, fill, fill_from_start
-from memsidecar.context.window import Turn, VisibleTurns, WindowStep, visible_turns
+from memsidecar.context.window import Turn
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.tokens.contract import MESSAGE_OVERHEAD
 from memsidecar.v1.context_pb2 import (
     INCLUSION_DISABLED,
+    INCLUSION_OVER_TOTAL,
+    SECTION_ARTIFACTS,
+    SECTION_DOCUMENTS,
+    SECTION_EPISODIC,
+    SECTION_FACTS,
+    SECTION_HINTS,
     SECTION_PROFILE,
     SECTION_SUMMARY,
     SECTION_SYSTEM,
     SECTION_WORKING,
     Section,
 )
+
+_LINE_TOKENS = 8
+"Estimated tokens of a list item's number, and of a heading spread over its items."
+_STABLE_DERIVED = (SECTION_FACTS, SECTION_HINTS, SECTION_SUMMARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +66,7 @@ class Packer:
 
     limits_for: Callable[[int], SectionLimits]
     count: CountTokens
-    window_step: WindowStep
+    cut: ConversationCutter
 
     def __call__(self, candidates: ContextInput, budget: int) -> PackedContext:
         """Return the packed context. Raise BudgetTooSmall with a budget that is enough for the same call."""
@@ -64,38 +76,55 @@ class Packer:
             if packed is not None and required == budget:
                 return packed
             if packed is not None:
-                raise BudgetTooSmall(budget, required)
-            # A larger budget has larger limits, and with them more facts that are never evicted: repeat until it fits.
+                raise BudgetTooSmall(budget, required, self._mandatory_parts(candidates, packed))
+            # A larger budget has larger limits, of which a section's min_tokens may keep more: repeat until it fits.
             required = needed
 
     def _pack(self, candidates: ContextInput, budget: int) -> tuple[PackedContext | None, int]:
         """Return the context, or None and the tokens of what is never evicted."""
         limits = self.limits_for(budget)
-        filled = self._fill_sections(candidates, limits)
+        filled = self._fill_shares(candidates, limits)
         summary = filled[SECTION_SUMMARY].kept
         # A shortened summary does not cover all messages that it was made of.
         covered = candidates.summarized_through if summary and not summary[0].shortened else 0
-        conversation = visible_turns(candidates.turns, limits[SECTION_WORKING], self.window_step, covered)
-        content = initial_content(filled, conversation)
+        conversation = self.cut(candidates.turns, limits[SECTION_WORKING], covered)
+        content = _content(filled, conversation)
         rendered, total = self._render(content, candidates)
-        if total > budget:
-            order = EvictionOrder(content, conversation.kept, limits, self.window_step.min_turns)
+        if total < budget:
+            filled = self._let_flow(filled, conversation, limits, candidates, budget - total)
+            content = _content(filled, conversation)
+            rendered, total = self._render(content, candidates)
+        elif total > budget:
+            order = EvictionOrder(content, conversation, limits, self.cut.step.min_turns)
             content = first_fitting(order, lambda each: self._render(each, candidates)[1] <= budget)
             rendered, total = self._render(content, candidates)
         return (None, total) if total > budget else (PackedContext(content, rendered, total, filled, conversation), 0)
 
-    def _fill_sections(self, candidates: ContextInput, limits: SectionLimits) -> dict[Section, FilledSection]:
+    # -- shares
+
+    def _fill_shares(self, candidates: ContextInput, limits: SectionLimits) -> dict[Section, FilledSection]:
+        """Fill each section up to its share.
+
+        Facts and summary precede the conversation in the prompt, so they take their ceiling at once: their size must
+        not depend on what retrieval finds for one question. Artifacts keep a right to their share.
+        """
+        offered = candidates.sections
         filled = {
-            section: self._fill(section, candidates.sections.get(section, ()), limits[section])
-            for section in limits.sections
-            if section not in (*DERIVED_SECTIONS, SECTION_WORKING)
+            section: self._fill(section, offered.get(section, ()), limits[section])
+            for section in (SECTION_SYSTEM, SECTION_PROFILE, SECTION_DOCUMENTS, SECTION_EPISODIC)
         }
         left = limits.derived
-        for section in DERIVED_SECTIONS:
+        for section in _STABLE_DERIVED:
             limit = limits[section]
-            items = candidates.sections.get(section, ())
-            filled[section] = self._fill(section, items, limit._replace(tokens=min(limit.tokens, left)))
-            left -= filled[section].tokens
+            most = limit._replace(share=limit.ceiling) if section == SECTION_SUMMARY else limit
+            filled[section] = self._fill(section, offered.get(section, ()), most.within(left))
+            left = max(0, left - filled[section].tokens)
+        beside_artifacts = max(0, left - limits[SECTION_ARTIFACTS].share)
+        filled[SECTION_FACTS] = self._extend(filled[SECTION_FACTS], limits[SECTION_FACTS], beside_artifacts)
+        left = max(0, limits.derived - sum(filled[section].tokens for section in _STABLE_DERIVED))
+        filled[SECTION_ARTIFACTS] = self._fill(
+            SECTION_ARTIFACTS, offered.get(SECTION_ARTIFACTS, ()), limits[SECTION_ARTIFACTS].within(left)
+        )
         return filled
 
     def _fill(self, section: Section, items: tuple[Item, ...], limit: SectionLimit) -> FilledSection:
@@ -104,9 +133,45 @@ class Packer:
         if section == SECTION_SYSTEM:
             return FilledSection(tuple(item.counted(self.count) for item in items))
         if section == SECTION_PROFILE:
-            return fill_from_start(items, limit, self.count)
-        filled = fill(items, limit, self.count)
-        return FilledSection(tuple(sorted(filled.kept, key=lambda item: item.display_order)), filled.omitted)
+            return fill_from_start(items, limit.share, self.count)
+        return fill(items, limit.share, limit.items, self.count)
+
+    # -- flow
+
+    def _extend(self, filled: FilledSection, limit: SectionLimit, room: int) -> FilledSection:
+        """Add omitted items to a section, within `room` and the section's ceiling."""
+        if limit.disabled or not filled.omitted:
+            return filled
+        rest = tuple(omission.item for omission in filled.omitted)
+        tokens, items = min(room, limit.ceiling - filled.tokens), limit.max_items - len(filled.kept)
+        return filled.extended(fill(rest, max(0, tokens), items, self.count))
+
+    def _let_flow(
+        self,
+        filled: Mapping[Section, FilledSection],
+        conversation: VisibleTurns,
+        limits: SectionLimits,
+        candidates: ContextInput,
+        free: int,
+    ) -> dict[Section, FilledSection]:
+        """Give free tokens to retrieved items, the most relevant first, then to artifacts."""
+        most = {section: self._extend(filled[section], limits[section], free) for section in RETRIEVED_SECTIONS}
+        left = max(0, limits.derived - sum(filled[section].tokens for section in (*_STABLE_DERIVED, SECTION_ARTIFACTS)))
+        most[SECTION_ARTIFACTS] = self._extend(filled[SECTION_ARTIFACTS], limits[SECTION_ARTIFACTS], min(left, free))
+        additions = _additions(filled, most)
+
+        def with_first(number: int) -> dict[Section, FilledSection]:
+            chosen = {item.id for _, item in additions[:number]}
+            return {**filled, **{section: _limited(filled[section], each, chosen) for section, each in most.items()}}
+
+        def fits(number: int) -> bool:
+            return self._render(_content(with_first(number), conversation), candidates)[1] <= limits.budget
+
+        costs = accumulate((item.tokens + _LINE_TOKENS for _, item in additions), initial=0)
+        estimated = sum(cost <= free for cost in costs) - 1
+        return with_first(estimated if fits(estimated) else _largest(fits, estimated))
+
+    # -- totals
 
     def _render(self, content: Content, candidates: ContextInput) -> tuple[Rendered, int]:
         """Return the rendered context and its total tokens, schemas and output reserve included."""
@@ -118,3 +183,46 @@ class Packer:
             + candidates.schema_tokens
             + candidates.reserve_tokens
         )
+
+    def _mandatory_parts(self, candidates: ContextInput, packed: PackedContext) -> dict[str, int]:
+        """Return the tokens of the parts that are never left out, by the name of the field that sets them."""
+        sections, newest = packed.content.sections, packed.rendered.after
+        return {
+            "system_prompt": sum(item.tokens for item in sections[SECTION_SYSTEM]),
+            "newest user message": self.count(packed.rendered.query) or sum(each.tokens for each in newest[:1]),
+            "pinned facts": sum(item.tokens for item in sections[SECTION_FACTS] if item.pinned),
+            "tool_schemas_json": candidates.schema_tokens,
+            "reserve_output_tokens": candidates.reserve_tokens,
+        }
+
+
+def _largest(fits: Callable[[int], bool], too_many: int) -> int:
+    """Return the largest number below `too_many` that fits; 0 is known to fit."""
+    low, high = 0, too_many - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _content(filled: Mapping[Section, FilledSection], conversation: VisibleTurns) -> Content:
+    sections = {section: each.kept for section, each in filled.items()}
+    for section in RETRIEVED_SECTIONS:
+        sections[section] = tuple(sorted(sections[section], key=lambda item: -item.relevance))
+    return Content(sections, conversation.older, conversation.current_units)
+
+
+def _additions(
+    filled: Mapping[Section, FilledSection], most: Mapping[Section, FilledSection]
+) -> list[tuple[Section, Item]]:
+    """Return the items that flow adds: retrieved ones by relevance, artifacts after them."""
+    added = [(section, item) for section, each in most.items() for item in each.kept[len(filled[section].kept) :]]
+    return sorted(added, key=lambda one: (one[0] == SECTION_ARTIFACTS, -one[1].relevance))
+
+
+def _limited(before: FilledSection, most: FilledSection, chosen: set[str]) -> FilledSection:
+    """Return the section with the chosen additions; the others do not fit the whole context."""
+    added = most.kept[len(before.kept) :]
+    late = tuple(Omission(item, INCLUSION_OVER_TOTAL) for item in added if item.id not in chosen)
+    kept = (*before.kept, *(item for item in added if item.id in chosen))
+    return FilledSection(kept, (*late, *most.omitted))

@@ -1,8 +1,9 @@
 """Which hits become memories: thresholds, deduplication, and pairing of a question with its answer."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from memsidecar.context.budgets import SectionLimit
 from memsidecar.context.sections import UNLISTED, Item, Omission, format_age
@@ -29,7 +30,7 @@ _EXACT_KEYWORD_SCORE = 0.5
 "The keyword score of a message that has every term of the query."
 _MIN_SHARED_TERMS = 0.5
 "The share of a question's content terms that a memory must contain."
-_OVERSAMPLING = 2
+_OVERSAMPLING = 1.5
 "Hits are examined until they fill the section this many times."
 
 Hit = tuple[RankedHit, LocatedMessage]
@@ -85,23 +86,22 @@ class RelevanceFilter:
     "Tells whether a message asks the same question as the query: such a message answers nothing."
 
     def __call__(self, hits: Iterable[Hit]) -> tuple[list[MemoryItem], list[Omission]]:
-        kept: list[MemoryItem] = []
+        kept = _Memories()
         omitted: list[Omission] = []
-        words: list[frozenset[str]] = []
+        seen = _SeenTexts()
         tokens = 0
         for pointer, found in hits:
-            enough = tokens > _OVERSAMPLING * self.limit.tokens or len(kept) > _OVERSAMPLING * self.limit.items
+            most = _OVERSAMPLING * self.limit.ceiling, _OVERSAMPLING * self.limit.max_items
+            enough = tokens > most[0] or len(kept.items) > most[1]
             reason = INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
-            terms = frozenset(tokenize(content_of(found))) if reason is None else frozenset()
-            if reason is None and any(_is_near_duplicate(terms, other) for other in words):
+            if reason is None and seen.has_similar(frozenset(tokenize(content_of(found)))):
                 reason = INCLUSION_DUPLICATE
             if reason is not None:
                 omitted.append(Omission(self._omitted(pointer, found), reason))
                 continue
-            words.append(terms)
             tokens += found.message.tokens
-            _join(kept, MemoryItem(pointer, (found,)))
-        return kept, omitted
+            kept.add(MemoryItem(pointer, (found,)))
+        return kept.items, omitted
 
     def _omitted(self, pointer: RankedHit, found: LocatedMessage) -> Item:
         return self.item(MemoryItem(pointer, (found,))) if self.debug else UNLISTED
@@ -144,6 +144,8 @@ class RelevanceFilter:
             session_id=memory.messages[0].key.session_id,
             score=memory.pointer.score,
             parts=memory.pointer.parts,
+            relevance=memory.pointer.score,
+            display_order=memory.messages[0].message.time_us,
         )
 
     def _text(self, located: Sequence[LocatedMessage], messages: Sequence[Message]) -> str:
@@ -181,19 +183,55 @@ def message_of(pointer: RankedHit, located: Sequence[LocatedMessage]) -> Message
     return Message.FromString(found.message.body)
 
 
+class _SeenTexts:
+    """Finds near-duplicates without comparing all texts with each other.
+
+    Two sets of n terms that share all but k also share one of their first k + 1 terms, in whatever order. Long terms
+    come first here: they are rare, so few sets have one in common.
+    """
+
+    def __init__(self) -> None:
+        self._sets: dict[str, list[frozenset[str]]] = defaultdict(list)
+
+    def has_similar(self, terms: frozenset[str]) -> bool:
+        """Tell whether a text with nearly the same terms was seen; if not, remember this one."""
+        required = ceil(NEAR_DUPLICATE_OVERLAP * len(terms))
+        first = sorted(terms, key=lambda term: (-len(term), term))[: len(terms) - required + 1]
+        if any(_is_near_duplicate(terms, other) for term in first for other in self._sets[term]):
+            return True
+        for term in first:
+            self._sets[term].append(terms)
+        return False
+
+
 def _is_near_duplicate(terms: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(terms) and len(terms & other) >= NEAR_DUPLICATE_OVERLAP * len(terms | other)
+    return len(terms & other) >= NEAR_DUPLICATE_OVERLAP * len(terms | other)
 
 
-def _join(kept: list[MemoryItem], memory: MemoryItem) -> None:
-    """Append the memory, or pair it with its question or answer if that was found too."""
-    (found,) = memory.messages
-    for at, other in enumerate(kept):
+class _Memories:
+    """Memories in the order of their best hits. A hit joins its question or its answer, if that was found before."""
+
+    def __init__(self) -> None:
+        self.items: list[MemoryItem] = []
+        self._places: dict[tuple[int, int], int] = {}
+
+    def add(self, memory: MemoryItem) -> None:
+        (found,) = memory.messages
+        session, sequence = found.session, found.message.sequence
+        for near in (sequence - 1, sequence + 1):
+            at = self._places.get((session, near))
+            if at is not None and self._joined(at, found):
+                return
+        self._places[session, sequence] = len(self.items)
+        self.items.append(memory)
+
+    def _joined(self, at: int, found: LocatedMessage) -> bool:
+        other = self.items[at]
         pair = sorted((*other.messages, found), key=lambda part: part.message.sequence)
-        if len(pair) == 2 and _is_exchange(*pair):
-            kept[at] = replace(other, messages=tuple(pair))
-            return
-    kept.append(memory)
+        if len(pair) != 2 or not _is_exchange(*pair):
+            return False
+        self.items[at] = replace(other, messages=tuple(pair))
+        return True
 
 
 def _is_exchange(first: LocatedMessage, second: LocatedMessage) -> bool:

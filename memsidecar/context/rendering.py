@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from memsidecar.context.sections import Content, Item
+from memsidecar.context.sections import Content, Item, displayed
 from memsidecar.context.window import WindowMessage
 from memsidecar.domain.message import Role
 from memsidecar.domain.text import CLOSING_MARKER, OPENING_MARKER, escape_markers
@@ -58,8 +58,7 @@ def _paragraphs(*texts: str) -> str:
 
 
 def render(content: Content, query: str) -> Rendered:
-    messages = [message for turn in content.turns for unit in turn for message in unit.messages]
-    messages.sort(key=lambda message: message.sequence)
+    messages = content.messages
     split = len(messages) if query else _newest_user_index(messages)
     return Rendered(
         _paragraphs(*(item.text for item in content.sections[SECTION_SYSTEM])),
@@ -106,7 +105,8 @@ def _section(heading: str, lines: Iterable[str]) -> str:
 
 
 def _bulleted(items: Sequence[Item], bullet: Bullet) -> list[str]:
-    return [bullet(number, item) + escape_markers(item.text) for number, item in enumerate(items, 1)]
+    shown = displayed(items)
+    return [bullet(number, item) + escape_markers(item.text) for number, item in enumerate(shown, 1)]
 
 
 def _dash(_number: int, _item: Item) -> str:

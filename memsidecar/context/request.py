@@ -32,3 +32,4 @@ class ContextRequest:
     debug: bool = False
     query_vector: NDArray[np.float32] | None = None
     include_reasoning: bool = False
+    fill: float | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memsidecar.context.budgets import SECTIONS, SectionLimits
 from memsidecar.context.packing import ContextInput, PackedContext
-from memsidecar.context.sections import CountTokens, Item, Omission
+from memsidecar.context.sections import CountTokens, Item, Omission, displayed
 from memsidecar.context.window import WindowMessage
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.message import Role
@@ -69,8 +69,9 @@ class ReceiptBuilder:
         return self._items(section, candidates, packed)
 
     def _items(self, section: Section, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
-        filled, shown = packed.filled[section], packed.content.sections[section]
-        evicted = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept[len(shown) :]]
+        filled, shown = packed.filled[section], displayed(packed.content.sections[section])
+        ids = {item.id for item in shown}
+        evicted = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept if item.id not in ids]
         left_out = [*evicted, *filled.omitted, *candidates.rejected.get(section, ())]
         receipt = self._section(section, sum(item.tokens for item in shown), len(left_out))
         receipt.items.extend(_included(item) for item in shown)
@@ -99,14 +100,13 @@ class ReceiptBuilder:
 
     def _working(self, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
         shown = [*packed.rendered.before, *packed.rendered.after]
-        sequences = {message.sequence for message in shown}
-        visible = [message for turn in packed.conversation.turns for unit in turn for message in unit.messages]
+        sequences, visible = {message.sequence for message in shown}, packed.conversation.messages
         evicted = [(message, INCLUSION_OVER_TOTAL) for message in visible if message.sequence not in sequences]
         left_out = [*evicted, *((message, INCLUSION_OVER_SECTION) for message in packed.conversation.omitted)]
         query = candidates.query_to_append
         used = sum(message.text_tokens for message in shown) + (self.count(query) if query else 0)
         receipt = self._section(SECTION_WORKING, used, len(left_out))
-        receipt.items.extend(_message_receipt(message, INCLUSION_INCLUDED) for message in shown)
+        receipt.items.extend(_shown_message(message) for message in shown)
         if query:
             receipt.items.append(_included(Item(_QUERY, query).counted(self.count)))
         if self.debug:
@@ -114,8 +114,11 @@ class ReceiptBuilder:
         return receipt
 
     def _section(self, section: Section, used: int, left_out: int) -> SectionReceipt:
-        limit = 0 if self.limits[section].disabled else self.limits[section].tokens
-        return SectionReceipt(section=section, limit_tokens=limit, used_tokens=used, left_out_count=left_out)
+        limit = self.limits[section]
+        share, ceiling = (0, 0) if limit.disabled else (limit.share, limit.ceiling)
+        return SectionReceipt(
+            section=section, limit_tokens=ceiling, share_tokens=share, used_tokens=used, left_out_count=left_out
+        )
 
     def _omitted(self, omission: Omission) -> ItemReceipt:
         return _receipt(omission.item.counted(self.count), omission.reason)
@@ -139,7 +142,12 @@ def _receipt(item: Item, reason: Inclusion) -> ItemReceipt:
         score=item.score,
         scores=encode_score_parts(item.parts) if item.parts else None,
         preview=item.text[:PREVIEW_CHARACTERS],
+        relevance=item.relevance,
     )
+
+
+def _shown_message(message: WindowMessage) -> ItemReceipt:
+    return _message_receipt(message, INCLUSION_SHORTENED if message.shortened else INCLUSION_INCLUDED)
 
 
 def _message_receipt(message: WindowMessage, reason: Inclusion) -> ItemReceipt:

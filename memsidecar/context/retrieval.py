@@ -17,7 +17,7 @@ from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC
 from memsidecar.v1.message_pb2 import Scope as WireScope
 
 DAY_US = 24 * 3600 * 1_000_000
-_POOL_PER_ITEM = 4
+_POOL_PER_ITEM = 3
 _MIN_MEMORY_TOKENS = 8
 "The smallest memory: its age, its speaker and a word."
 
@@ -45,10 +45,10 @@ class Retrieval:
         """
         section = prepared.limits[SECTION_EPISODIC]
         within = self._range(prepared)
-        if not prepared.query or section.disabled or not section.items or not section.tokens or within is None:
+        if not prepared.query or section.disabled or not section.max_items or not section.ceiling or within is None:
             return [], frozenset()
         # All messages are ranked; the text is loaded only of as many as can fit.
-        fitting = min(_POOL_PER_ITEM * section.items, section.tokens // _MIN_MEMORY_TOKENS)
+        fitting = min(_POOL_PER_ITEM * section.max_items, section.ceiling // _MIN_MEMORY_TOKENS)
         limit = max(self.pool, fitting)
         question = SearchQuery(
             prepared.query,
@@ -74,8 +74,8 @@ class Retrieval:
 
     def chunks(self, prepared: PreparedContext) -> FoundChunks:
         section, request = prepared.limits[SECTION_DOCUMENTS], prepared.request
-        limit = min(section.items, self.budgets.documents_found)
-        if not prepared.query or section.disabled or limit < 1 or not section.tokens:
+        limit = min(section.max_items, self.budgets.documents_max_items)
+        if not prepared.query or section.disabled or limit < 1 or not section.ceiling:
             return FoundChunks(())
         owners = self.documents.visible_owners(request.key.namespace, request.user_id, request.key.session_id)
         owners = self.documents.having_documents(owners)

@@ -3,12 +3,11 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import NamedTuple
 
-from memsidecar.context.budgets import SectionLimit
-from memsidecar.context.window import WindowUnit
+from memsidecar.context.window import WindowMessage, WindowUnit
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.text import truncate_to_sentences
 from memsidecar.tokens.contract import Counter
@@ -55,6 +54,10 @@ class Item(NamedTuple):
     "The text with its neighbour, shown where there is room: a question with its answer."
     display_order: int = 0
     "Position among the items that are shown; independent of the order in which they were chosen."
+    relevance: float = 0.0
+    "How likely the item helps with the query. Orders the items of several sections."
+    pinned: bool = False
+    "The item is shown whatever its section's limit, and never evicted."
 
     def counted(self, count: Callable[[str], int]) -> "Item":
         return self if self.tokens != UNCOUNTED else self._replace(tokens=count(self.text))
@@ -82,46 +85,70 @@ class FilledSection:
     def tokens(self) -> int:
         return sum(item.tokens for item in self.kept)
 
+    def extended(self, more: "FilledSection") -> "FilledSection":
+        """Return the section with what more room added to it."""
+        return FilledSection((*self.kept, *more.kept), more.omitted)
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All items of a context by section, and the visible turns."""
+    """All items of a context by section, the older visible turns, and the turn under way."""
 
     sections: Mapping[Section, tuple[Item, ...]]
-    turns: tuple[tuple[WindowUnit, ...], ...]
+    older: tuple[tuple[WindowUnit, ...], ...] = ()
+    current: tuple[WindowUnit, ...] = ()
+
+    @property
+    def messages(self) -> list[WindowMessage]:
+        """Return the messages of the conversation in their order."""
+        found = [message for turn in (*self.older, self.current) for unit in turn for message in unit.messages]
+        return sorted(found, key=lambda message: message.sequence)
+
+    def with_section(self, section: Section, items: tuple[Item, ...]) -> "Content":
+        return replace(self, sections={**self.sections, section: items})
 
 
-def fill(candidates: Iterable[Item], limit: SectionLimit, count: CountTokens) -> FilledSection:
+def displayed(items: Iterable[Item]) -> list[Item]:
+    """Return the items in the order in which they are shown."""
+    return sorted(items, key=lambda item: item.display_order)
+
+
+def fill(candidates: Iterable[Item], tokens: int, items: int, count: CountTokens) -> FilledSection:
     """Fill the section in the given order. An item that does not fit is skipped; a smaller one after it may fit."""
     kept: list[Item] = []
     omitted: list[Omission] = []
-    left = limit.tokens
+    left = tokens
     for item in candidates:
-        fitting = _shorten_to_fit(_expand(item, limit, count), left, limit, count) if len(kept) < limit.items else None
+        if item.pinned:
+            fitting: Item | None = item.counted(count)
+        elif len(kept) < items:
+            fitting = _shorten_to_fit(_expand(item, tokens, count), left, tokens, count)
+        else:
+            fitting = None
         if fitting is not None:
             kept.append(fitting)
             left -= fitting.tokens
-        elif len(kept) < limit.items:
+        elif len(kept) < items:
             omitted.append(Omission(item, INCLUSION_OVER_SECTION))
         else:
             omitted.append(Omission(item, INCLUSION_BEYOND_TOP_K))
     return FilledSection(tuple(kept), tuple(omitted))
 
 
-def _expand(item: Item, limit: SectionLimit, count: CountTokens) -> Item:
+def _expand(item: Item, tokens: int, count: CountTokens) -> Item:
     """Return the expanded form if it leaves room for other items.
 
     Each item is decided by itself, so that fewer items never cost more tokens.
     """
-    if not item.expanded or count(item.expanded) * _MAX_EXPANDED_FRACTION > limit.tokens:
+    if not item.expanded or count(item.expanded) * _MAX_EXPANDED_FRACTION > tokens:
         return item.counted(count)
     return item._replace(text=item.expanded, message_ids=item.expanded_ids, tokens=count(item.expanded))
 
 
-def fill_from_start(items: Iterable[Item], limit: SectionLimit, count: CountTokens) -> FilledSection:
+def fill_from_start(items: Iterable[Item], tokens: int, count: CountTokens) -> FilledSection:
     """Fill the section with the sentences of one text, up to the first that does not fit."""
     kept: list[Item] = []
-    left = limit.tokens
+    left = tokens
     for item in items:
         counted = item.counted(count)
         left -= counted.tokens
@@ -131,11 +158,11 @@ def fill_from_start(items: Iterable[Item], limit: SectionLimit, count: CountToke
     return FilledSection(tuple(kept))
 
 
-def _shorten_to_fit(item: Item, left: int, limit: SectionLimit, count: CountTokens) -> Item | None:
+def _shorten_to_fit(item: Item, left: int, section_tokens: int, count: CountTokens) -> Item | None:
     """Return the item if it fits, the first half or more of an item larger than the whole section, else None."""
     if item.tokens <= left:
         return item
-    if item.tokens <= limit.tokens or 2 * left < item.tokens:
+    if item.tokens <= section_tokens or 2 * left < item.tokens:
         return None
     text = truncate_to_sentences(item.text, left, count)
     tokens = count(text)

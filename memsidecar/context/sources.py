@@ -51,7 +51,10 @@ class ContextSources:
         head = conversation.head
         if head is None:
             return ConversationWindow()
-        messages = [self._window_message(request, head, stored, counter) for stored in conversation.messages]
+        stored, question = list(conversation.messages), conversation.question
+        if question is not None and question.sequence < stored[0].sequence:
+            stored.insert(0, question)  # the task of a turn that is longer than what was read of it
+        messages = [self._window_message(request, head, message, counter) for message in stored]
         return ConversationWindow(messages, head.counts[Role.USER - 1], sum(head.tokens) - head.tokens[Role.SYSTEM - 1])
 
     def _window_message(
@@ -115,6 +118,7 @@ class ContextSources:
                 session_id=fact.session_id,
                 score=fact.confidence,
                 display_order=places[fact.id],
+                pinned=fact.pinned,
             )
             for fact in order_for_context(known, query)
         )
@@ -143,7 +147,7 @@ def _is_verbatim(fact: KnownFact, request: ContextRequest, verbatim: frozenset[s
 
 def document_items(given: Sequence[str], found: Iterable[ChunkHit]) -> tuple[Item, ...]:
     """Return the chunks of the request, then the chunks that retrieval found."""
-    own = [Item(f"request:{at}", text.strip()) for at, text in enumerate(given) if text.strip()]
+    own = [Item(f"request:{at}", text.strip(), relevance=1.0) for at, text in enumerate(given) if text.strip()]
     return (*own, *(_chunk(hit) for hit in found))
 
 
@@ -156,6 +160,7 @@ def _chunk(hit: ChunkHit) -> Item:
         session_id=document.owner.session_id,
         score=hit.score,
         parts=hit.parts,
+        relevance=hit.score,
     )
 
 

@@ -23,6 +23,8 @@ SidecarError
   StartRefused            the sidecar cannot start with this configuration (never on the wire)
 """
 
+from collections.abc import Mapping
+
 
 class SidecarError(Exception):
     """Base class of the errors that the sidecar raises on purpose. The message may be shown to a client."""
@@ -58,12 +60,18 @@ class SessionOwnerMismatch(SidecarError):
 
 
 class BudgetTooSmall(SidecarError):
-    def __init__(self, max_tokens: int, required_tokens: int) -> None:
+    """`parts` are the tokens of the parts that are never left out, by name."""
+
+    def __init__(self, max_tokens: int, required_tokens: int, parts: Mapping[str, int]) -> None:
+        self.largest = max(parts, key=lambda name: parts[name])
+        named = ", ".join(f"{name} {tokens:,}" for name, tokens in parts.items() if tokens)
         super().__init__(
-            f"the mandatory items of the context need {required_tokens} tokens, and max_tokens is {max_tokens}"
+            f"the context needs {required_tokens:,} tokens, and max_tokens is {max_tokens:,}: what is never left out "
+            f"has ({named}). Raise max_tokens to {required_tokens}, or shorten: {self.largest}"
         )
         self.max_tokens = max_tokens
         self.required_tokens = required_tokens
+        self.parts = parts
 
 
 class TooLarge(SidecarError):

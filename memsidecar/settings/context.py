@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from memsidecar.settings.types import Conversations, Days, Items, Messages, Score, Seconds, Share, Tokens, Turns, Users
 
 _SCALES = " At a budget of 8,000; it scales with the budget."
+_FLOWS = " Tokens that other sections leave extend it."
 
 
 class ContextSettings(BaseModel):
@@ -20,6 +21,13 @@ class ContextSettings(BaseModel):
         le=10_000_000,
         description="Tokens of a context when neither the request nor its model sets a number.",
     )
+    context_fill: Share = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="How far sections may grow beyond their shares with tokens that others leave: 0 not at all, 1 up "
+        "to their ceilings. A request can set it.",
+    )
     system_budget: Tokens = Field(
         default=1_000,
         ge=0,
@@ -30,7 +38,7 @@ class ContextSettings(BaseModel):
         default=2_000, ge=0, le=1_000_000, description="Maximum tokens of the caller's profile in a context." + _SCALES
     )
     facts_budget: Tokens = Field(
-        default=200, ge=0, le=1_000_000, description="Maximum tokens of facts in a context." + _SCALES
+        default=200, ge=0, le=1_000_000, description="Guaranteed tokens of facts in a context." + _SCALES + _FLOWS
     )
     hints_budget: Tokens = Field(
         default=100, ge=0, le=1_000_000, description="Maximum tokens of hints from patterns in a context." + _SCALES
@@ -42,13 +50,22 @@ class ContextSettings(BaseModel):
         description="Maximum tokens of a rolling summary, when it is made and in a context." + _SCALES,
     )
     artifacts_budget: Tokens = Field(
-        default=200, ge=0, le=1_000_000, description="Maximum tokens of tool artifacts in a context." + _SCALES
+        default=200,
+        ge=0,
+        le=1_000_000,
+        description="Guaranteed tokens of tool artifacts in a context." + _SCALES + _FLOWS,
     )
     documents_budget: Tokens = Field(
-        default=800, ge=0, le=1_000_000, description="Maximum tokens of document chunks in a context." + _SCALES
+        default=800,
+        ge=0,
+        le=1_000_000,
+        description="Guaranteed tokens of document chunks in a context." + _SCALES + _FLOWS,
     )
     episodic_budget: Tokens = Field(
-        default=400, ge=0, le=1_000_000, description="Maximum tokens of retrieved messages in a context." + _SCALES
+        default=400,
+        ge=0,
+        le=1_000_000,
+        description="Guaranteed tokens of retrieved messages in a context." + _SCALES + _FLOWS,
     )
     memory_budget: Tokens = Field(
         default=800,
@@ -58,10 +75,16 @@ class ContextSettings(BaseModel):
         "displace the conversation." + _SCALES,
     )
     working_max_turns: Turns = Field(
-        default=10, ge=1, le=100_000, description="Maximum turns of the conversation that a context shows verbatim."
+        default=10,
+        ge=1,
+        le=100_000,
+        description="Maximum turns of the conversation that a context shows verbatim. More with a budget above 8,000.",
     )
     working_max_tokens: Tokens = Field(
-        default=4_000, ge=0, le=10_000_000, description="Maximum tokens of the conversation in a context." + _SCALES
+        default=4_000,
+        ge=0,
+        le=10_000_000,
+        description="Guaranteed tokens of the conversation in a context." + _SCALES + _FLOWS,
     )
     working_min_turns: Turns = Field(
         default=5,
@@ -77,7 +100,14 @@ class ContextSettings(BaseModel):
     )
 
     episodic_top_k: Items = Field(
-        default=3, ge=0, le=1_000, description="Retrieved messages in a context when the request sets no number."
+        default=3, ge=0, le=1_000, description="Retrieved messages within the share of their section."
+    )
+    episodic_top_k_max: Items = Field(
+        default=30,
+        validate_default=True,
+        ge=0,
+        le=1_000,
+        description="Maximum retrieved messages in a context when the request sets no number.",
     )
     episodic_min_quality: Score = Field(
         default=7.0,
@@ -114,7 +144,9 @@ class ContextSettings(BaseModel):
         le=86_400,
         description="Seconds without a message after which facts are extracted, however few turns a session has.",
     )
-    facts_max: Items = Field(default=8, ge=0, le=1_000, description="Maximum facts in a context.")
+    facts_max: Items = Field(
+        default=8, ge=0, le=1_000, description="Facts within the share of their section. More are shown as they fit."
+    )
     facts_cache_size: Users = Field(default=100, ge=1, le=1_000_000, description="Users whose facts are cached in RAM.")
     patterns_every_conversations: Conversations = Field(
         default=100,
@@ -134,6 +166,13 @@ class ContextSettings(BaseModel):
     summary_keep_messages: Messages = Field(
         default=6, ge=0, le=100_000, description="Newest messages that a summary leaves out."
     )
+
+    @field_validator("episodic_top_k_max")
+    @classmethod
+    def _check_episodic_items(cls, maximum: int, settings: ValidationInfo) -> int:
+        if maximum < settings.data.get("episodic_top_k", maximum):
+            raise ValueError("is less than episodic_top_k")
+        return maximum
 
     @field_validator("working_min_turns")
     @classmethod

@@ -109,7 +109,11 @@ class RetrievalSettings(BaseModel):
         default=3, ge=1, le=1_000, description="Chunks that SearchDocuments returns when the request sets no number."
     )
     documents_top_k_max: Chunks = Field(
-        default=5, validate_default=True, ge=1, le=1_000, description="Maximum chunks that SearchDocuments returns."
+        default=20,
+        validate_default=True,
+        ge=1,
+        le=1_000,
+        description="Maximum chunks that SearchDocuments returns, and that a context retrieves.",
     )
     max_document_bytes: Bytes = Field(
         default=3 * MIB,

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from memsidecar.context.budgets import Budgets, section_limits
+from memsidecar.context.budgets import Budgets, SectionLimits, section_limits
+from memsidecar.context.conversation import ConversationCutter, WindowStep
 from memsidecar.context.packing import ContextInput, PackedContext, Packer
+from memsidecar.context.previews import Previewer
 from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import Item
-from memsidecar.context.window import ConversationWindow, WindowMessage, WindowStep, split_turns
+from memsidecar.context.window import ConversationWindow, WindowMessage, split_turns
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.registry import Counters
@@ -44,6 +46,10 @@ def window_of(messages: list[WindowMessage]) -> ConversationWindow:
     )
 
 
+texts = st.one_of(st.text(max_size=60), st.integers(1, 200).map(lambda lines: "a line of a log\n" * lines))
+"Texts of messages; some are large, as tool results are."
+
+
 @st.composite
 def windows(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
     """Generate turns with and without tool exchanges: parallel, late and open ones."""
@@ -52,7 +58,7 @@ def windows(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
     for _ in range(draw(st.integers(0, 14))):
         number = len(messages) + 1
         kind = draw(st.sampled_from(["user", "assistant", "call", "answer", "orphan"]))
-        text = draw(st.text(max_size=60))
+        text = draw(texts)
         if kind == "call":
             messages.append(
                 window_message(number, Role.ASSISTANT, text, counter, exchange=number, calls=draw(st.integers(1, 3)))
@@ -74,7 +80,9 @@ def windows(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
 def items(prefix: str, max_items: int = 6) -> st.SearchStrategy[tuple[Item, ...]]:
     texts = st.text(min_size=1, max_size=200).map(str.strip).filter(bool)
     return st.lists(texts, max_size=max_items).map(
-        lambda found: tuple(Item(f"{prefix}{at}", text, score=1 / (at + 1)) for at, text in enumerate(found))
+        lambda found: tuple(
+            Item(f"{prefix}{at}", text, score=1 / (at + 1), relevance=1 / (at + 1)) for at, text in enumerate(found)
+        )
     )
 
 
@@ -129,20 +137,22 @@ def build(
     section_budgets: dict[Section, SectionBudget] | None = None,
 ) -> Built:
     """Raises BudgetTooSmall."""
-    section_budgets = section_budgets or {}
-    fit = Packer(lambda tokens: section_limits(tokens, BUDGETS, section_budgets), counter.count, WindowStep())
-    packed = fit(context_input, budget)
-    answer = ResponseBuilder(
-        section_limits(budget, BUDGETS, section_budgets), counter, counter.count, Role.SYSTEM, debug=True
-    )
+
+    def limits_for(tokens: int) -> SectionLimits:
+        left = max(0, tokens - context_input.schema_tokens - context_input.reserve_tokens)
+        return section_limits(tokens, left, BUDGETS, section_budgets or {})
+
+    cut = ConversationCutter(WindowStep(), Previewer(counter.count), bool(context_input.query_to_append))
+    packed = Packer(limits_for, counter.count, cut)(context_input, budget)
+    answer = ResponseBuilder(limits_for(budget), counter, counter.count, Role.SYSTEM, debug=True)
     return Built(answer(context_input, packed), packed)
 
 
 def fixed_section_budgets() -> dict[Section, SectionBudget]:
     """Return the default section limits as a request gives them, so that they do not scale with the budget."""
-    limits = section_limits(8_000, BUDGETS, {})
+    limits = section_limits(8_000, 8_000, BUDGETS, {})
     return {
-        section: SectionBudget(section=section, max_tokens=limit.tokens) for section, limit in limits.sections.items()
+        section: SectionBudget(section=section, max_tokens=limit.share) for section, limit in limits.sections.items()
     }
 
 

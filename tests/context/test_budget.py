@@ -1,10 +1,13 @@
 """The budget is respected for any input, budget and tokenizer."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.context.packing import ContextInput
+from memsidecar.context.reduction import MIN_PREVIEW_TOKENS
 from memsidecar.context.window import WindowMessage, split_turns
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.domain.message import Role
@@ -75,18 +78,18 @@ def test_a_smaller_budget_never_shows_more(data: st.DataObject, budget: int, les
 def test_system_prompt_and_pinned_facts_are_never_evicted(data: st.DataObject, budget: int) -> None:
     counter = COUNTERS.default
     context_input = data.draw(context_inputs(counter))
-    rich = build(context_input, 1_000_000, counter, fixed_section_budgets())
-    try:
-        poor = build(context_input, budget, counter, fixed_section_budgets())
-    except BudgetTooSmall:
-        return
-    for section in (Section.SECTION_SYSTEM, Section.SECTION_FACTS):
-        assert poor.included(section) == rich.included(section)
+    facts = context_input.sections[Section.SECTION_FACTS]
+    pinned = tuple(item._replace(pinned=at < 2) for at, item in enumerate(facts))
+    context_input = replace(context_input, sections={**context_input.sections, Section.SECTION_FACTS: pinned})
+    built = build(context_input, sufficient_budget(context_input, budget, counter), counter)
+    prompts = {item.id for item in context_input.sections[Section.SECTION_SYSTEM]}
+    assert built.included(Section.SECTION_SYSTEM) == prompts
+    assert built.included(Section.SECTION_FACTS) >= {item.id for item in pinned[:2]}
 
 
 @settings(deadline=None)
 @given(data=st.data(), budget=budgets)
-def test_tool_exchanges_are_complete_and_the_last_messages_are_included(data: st.DataObject, budget: int) -> None:
+def test_tool_exchanges_are_complete_and_the_task_is_included(data: st.DataObject, budget: int) -> None:
     counter = COUNTERS.default
     context_input = data.draw(context_inputs(counter))
     built = build(context_input, sufficient_budget(context_input, budget, counter), counter)
@@ -97,7 +100,29 @@ def test_tool_exchanges_are_complete_and_the_last_messages_are_included(data: st
                 f"m{each.sequence}" for each in shown_messages(context_input) if each.exchange == message.exchange
             }
             assert exchange <= included or not exchange & included
-    assert {f"m{one.sequence}" for one in shown_messages(context_input)[-2:]} <= included
+    messages = shown_messages(context_input)
+    asked = [message for message in messages if message.role == Role.USER][-1:]
+    assert {f"m{message.sequence}" for message in messages[-1:]} <= included
+    if not context_input.query_to_append:
+        contents = {message.content for message in built.response.messages}
+        assert {message.message.content for message in asked} <= contents
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_only_what_the_caller_wrote_makes_a_budget_too_small(data: st.DataObject) -> None:
+    """The prompt, the task, schemas and reserve. Tool results and answers become as small as they must."""
+    counter = COUNTERS.default
+    context_input = data.draw(context_inputs(counter))
+    messages = shown_messages(context_input)
+    asked = [message for message in messages if message.role == Role.USER][-1:]
+    newest = [one for one in messages if one.exchange and one.exchange == messages[-1].exchange] or messages[-1:]
+    prompt = sum(counter.count(item.text) for item in context_input.sections[Section.SECTION_SYSTEM])
+    task = sum(message.tokens for message in asked) + counter.count(context_input.query_to_append)
+    besides = context_input.schema_tokens + context_input.reserve_tokens
+    framing = 40 + 24 * len(newest)
+    previews = len(newest) * (MIN_PREVIEW_TOKENS + framing)
+    assert sufficient_budget(context_input, 1, counter) <= prompt + task + besides + previews + framing
 
 
 @settings(deadline=None)

@@ -8,8 +8,16 @@ CHARACTERS_PER_TOKEN = 8
 Counter = Callable[[str], int]
 
 
-def truncate_middle(text: str, keep_tokens: int, count: Counter) -> str | None:
+def _cut_marker(removed: int) -> str:
+    return f"[... {removed} tokens cut by memsidecar ...]"
+
+
+def truncate_middle(
+    text: str, keep_tokens: int, count: Counter, marker: Callable[[int], str] = _cut_marker
+) -> str | None:
     """Return head and tail of at most `keep_tokens` together, with a marker between them that is not counted in.
+
+    `marker` gets the number of the removed tokens.
 
     Return None if the result would not be shorter. The whole text is counted once; all other counts are of slices whose
     size depends on `keep_tokens`.
@@ -21,7 +29,7 @@ def truncate_middle(text: str, keep_tokens: int, count: Counter) -> str | None:
     head = _head(text, keep_tokens - tail_tokens, count)
     tail = _tail(text[len(head) :], tail_tokens, count)
     removed = total - count(head) - count(tail)
-    truncated = f"{head}\n[... {removed} tokens cut by memsidecar ...]\n{tail}"
+    truncated = f"{head}\n{marker(removed)}\n{tail}"
     return truncated if removed > 0 and count(truncated) < total else None
 
 

@@ -1,0 +1,129 @@
+"""Which turns of the conversation are shown, and in which form.
+
+The oldest visible turn moves in steps (cut points), so that the prompt prefix stays the same for several turns and the
+provider's prompt cache is reused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
+
+from memsidecar.context.budgets import SectionLimit
+from memsidecar.context.previews import Previewer
+from memsidecar.context.reduction import TurnReduction
+from memsidecar.context.window import Turn, WindowMessage, WindowUnit
+from memsidecar.domain.message import Role
+
+_CUT_POINTS_PER_LIMIT = 5
+"Cut points by tokens lie a fifth of the section's token limit apart."
+_OLDER_TURN_FRACTION = 4
+"An older turn takes at most a fourth of the section. All older turns together are guaranteed a fourth."
+
+
+class WindowStep(NamedTuple):
+    """Default number of visible turns, and how many are left after the oldest are cut.
+
+    Half of the turns go at once, not a fifth: a new prefix every other turn would cost the prompt cache more than the
+    tokens saved (docs/decisions/context.md).
+    """
+
+    turns: int = 10
+    min_turns: int = 5
+
+    @property
+    def step(self) -> int:
+        return max(1, self.turns - self.min_turns)
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleTurns:
+    """Older turns, oldest first, each as its units, and the turn under way, reduced up to a step."""
+
+    older: tuple[tuple[WindowUnit, ...], ...] = ()
+    current: TurnReduction | None = None
+    step: int = 0
+    omitted: tuple[WindowMessage, ...] = ()
+
+    @property
+    def current_units(self) -> tuple[WindowUnit, ...]:
+        return self.current.units(self.step) if self.current else ()
+
+    @property
+    def messages(self) -> list[WindowMessage]:
+        turns = (*self.older, self.current_units)
+        return [message for turn in turns for unit in turn for message in unit.messages]
+
+
+@dataclass(frozen=True)
+class ConversationCutter:
+    """Chooses the visible turns.
+
+    `query_appended`: the task of the turn under way is the query of the request, not the newest user message.
+    """
+
+    step: WindowStep
+    preview: Previewer
+    query_appended: bool = False
+
+    def __call__(self, turns: Sequence[Turn], limit: SectionLimit, summarized_through: int) -> VisibleTurns:
+        """Return the turns to show. Turns up to the sequence `summarized_through` are left to the summary."""
+        if limit.disabled or not turns:
+            return VisibleTurns()
+        recent = [turn for turn in turns if turn.last > summarized_through] or list(turns[-1:])
+        most = limit.ceiling if limit.items else 0
+        older = [self._compact(turn, most // _OLDER_TURN_FRACTION) for turn in recent[:-1]]
+        sizes = [sum(unit.text_tokens for unit in units) for units in older]
+        current = self._current(recent[-1])
+        step = current.first_within(most - min(most // _OLDER_TURN_FRACTION, sum(sizes)))
+        first = _first_visible(recent, [*sizes, current.tokens(step)], most, limit.items, self.step)
+        visible = VisibleTurns(tuple(older[first:]), current, step)
+        shown = {message.sequence for message in visible.messages}
+        every = [message for turn in recent for unit in turn.units for message in unit.messages]
+        return VisibleTurns(
+            visible.older, current, step, tuple(message for message in every if message.sequence not in shown)
+        )
+
+    def _current(self, turn: Turn) -> TurnReduction:
+        """Return the turn under way. Its task stays whole; its newest exchange is the last that shrinks."""
+        messages = [message for unit in turn.units for message in unit.messages]
+        asked = max((message.sequence for message in messages if message.role == Role.USER), default=0)
+        task = frozenset({asked}) if asked else frozenset[int]()
+        newest = max(turn.units, key=lambda unit: max(message.sequence for message in unit.messages))
+        late = frozenset(message.sequence for message in newest.messages)
+        if self.query_appended:
+            return TurnReduction(turn.units, self.preview, late=late)
+        return TurnReduction(turn.units, self.preview, fixed=task, late=late - task)
+
+    def _compact(self, turn: Turn, max_tokens: int) -> tuple[WindowUnit, ...]:
+        """Return an older turn. If it is large, tool results become previews; what was asked and answered stays."""
+        if turn.text_tokens <= max_tokens:
+            return turn.units
+        messages = [message for unit in turn.units for message in unit.messages]
+        spoken = [message.sequence for message in messages if message.role == Role.USER]
+        answers = [m.sequence for m in messages if m.role == Role.ASSISTANT and not m.message.tool_calls]
+        reduction = TurnReduction(turn.units, self.preview, late=frozenset([*spoken, *answers[-1:]]))
+        return reduction.units(reduction.first_within(max_tokens))
+
+
+def _first_visible(turns: Sequence[Turn], sizes: Sequence[int], most: int, items: int, step: WindowStep) -> int:
+    """Return the index of the oldest visible turn: 0 if all fit, else the first cut point from which on all fit.
+
+    With fewer turns than by default, the newest are shown, so that fewer turns never cost more tokens.
+    """
+    tokens = [*accumulate(reversed(sizes), initial=0)][::-1]
+    by_count = max(0, len(turns) - max(items, step.turns))
+    by_tokens = next((at for at in range(len(turns) + 1) if tokens[at] <= most), len(turns))
+    return max(
+        len(turns) - items,
+        _cut_point(by_count, [turn.number // step.step for turn in turns]),
+        _cut_point(by_tokens, [turn.start // max(1, most // _CUT_POINTS_PER_LIMIT) for turn in turns]),
+    )
+
+
+def _cut_point(at_least: int, blocks: Sequence[int]) -> int:
+    """Return the first index from `at_least` on where a block begins, or `at_least` if none does."""
+    if at_least == 0:
+        return 0
+    later = range(at_least, len(blocks))
+    return next((at for at in later if blocks[at] != blocks[at - 1]), at_least)
