@@ -250,8 +250,9 @@ $(GRPCURL_INSTALLED):
 bench: setup $(LOAD) ## Measure speed beside an empty handler and bare LanceDB (needs Go; BENCH=quick for a smoke run, calls, retrieval, context)
 	$(BIN)/python -m benchmarks $(BENCH)
 
-quality: setup ## Measure what retrieval finds (ARGS='--ablations --locomo FILE' for each signal's share, and LoCoMo)
+quality: setup ## Measure what retrieval finds and what contexts show (ARGS='--ablations --locomo FILE' for each signal's share, and LoCoMo)
 	$(BIN)/python -m benchmarks.retrieval.quality $(ARGS)
+	$(BIN)/python -m benchmarks.context.quality
 
 shape: setup ## Print figures of the module tree: sizes, names, cycles
 	$(BIN)/python -m tools.shape $(ARGS)
