@@ -6,8 +6,12 @@ from typing import NamedTuple
 
 from memsidecar.context.previews import Previewer
 from memsidecar.context.window import WindowMessage, WindowUnit
+from memsidecar.domain.pruning.truncation import CHARACTERS_PER_TOKEN
 
 MIN_PREVIEW_TOKENS = 64
+_MAX_BYTES = 3 << 20
+"Bytes of the turn under way. A client receives at most four MiB."
+_MAX_BYTES_PER_TOKEN = 4 * CHARACTERS_PER_TOKEN
 _LATE_FACTOR = 4
 "Messages that shrink late may have this many times the tokens of the others."
 
@@ -43,7 +47,9 @@ class TurnReduction:
         self._late = late
         self._sizes = [[message.text_tokens for message in unit.messages] for unit in self._units]
         self._cuts = tuple(self._all_cuts())
-        self._tokens = self._tokens_after_each()
+        self._tokens = self._after_each(self._sizes, 1)
+        lengths = [[message.message.ByteSize() for message in unit.messages] for unit in self._units]
+        self._bytes = self._after_each(lengths, _MAX_BYTES_PER_TOKEN)
 
     @property
     def last(self) -> int:
@@ -55,9 +61,10 @@ class TurnReduction:
         return self._tokens[step]
 
     def first_within(self, max_tokens: int) -> int:
-        """Return the first step after which the turn has at most `max_tokens`, or the last one."""
-        found = bisect_left(self._tokens, -max_tokens, key=lambda tokens: -tokens)
-        return min(found, self.last)
+        """Return the first step after which the turn has at most `max_tokens` and fits a response, or the last one."""
+        by_tokens = bisect_left(self._tokens, -max_tokens, key=lambda tokens: -tokens)
+        by_bytes = bisect_left(self._bytes, -_MAX_BYTES, key=lambda size: -size)
+        return min(max(by_tokens, by_bytes), self.last)
 
     def units(self, step: int) -> tuple[WindowUnit, ...]:
         limits: dict[tuple[int, int], int] = {}
@@ -105,14 +112,16 @@ class TurnReduction:
     def _may_shrink(self, message: WindowMessage, late: bool) -> bool:
         return message.sequence not in self._fixed and (message.sequence in self._late) == late
 
-    def _tokens_after_each(self) -> list[int]:
-        sizes = [list(unit) for unit in self._sizes]
+    def _after_each(self, whole: Sequence[Sequence[int]], per_token: int) -> list[int]:
+        """Return the size of the turn after each step. A preview has at most `per_token` for each of its tokens."""
+        sizes = [list(unit) for unit in whole]
         totals = [sum(map(sum, sizes))]
         for cut in self._cuts:
             if cut.message == _WHOLE_UNIT:
                 before, sizes[cut.unit] = sum(sizes[cut.unit]), []
                 totals.append(totals[-1] - before)
             else:
-                before, sizes[cut.unit][cut.message] = sizes[cut.unit][cut.message], cut.tokens
-                totals.append(totals[-1] - before + cut.tokens)
+                before = sizes[cut.unit][cut.message]
+                sizes[cut.unit][cut.message] = after = min(before, per_token * cut.tokens)
+                totals.append(totals[-1] - before + after)
         return totals

@@ -44,7 +44,7 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.IdConflict: errors.IdConflict("m"),
     errors.SequenceMismatch: errors.SequenceMismatch(3, 7),
     errors.SessionOwnerMismatch: errors.SessionOwnerMismatch(),
-    errors.BudgetTooSmall: errors.BudgetTooSmall(100, 250),
+    errors.BudgetTooSmall: errors.BudgetTooSmall(100, 250, {"system_prompt": 200, "newest user message": 40}),
     errors.TooLarge: errors.TooLarge("too large"),
     errors.RateLimited: errors.RateLimited("too fast", 0.25),
     errors.QuotaExceeded: errors.QuotaExceeded("messages", 7),
@@ -157,7 +157,7 @@ def test_a_sequence_mismatch_has_the_last_sequence() -> None:
 
 def test_a_budget_that_is_too_small_is_answered_with_the_required_tokens() -> None:
     (info,) = details(rich_status(EXAMPLES[errors.BudgetTooSmall]), error_details_pb2.ErrorInfo)
-    assert dict(info.metadata) == {"required_tokens": "250"}
+    assert dict(info.metadata) == {"required_tokens": "250", "item": "system_prompt"}
 
 
 def test_corrupted_data_names_the_file() -> None:

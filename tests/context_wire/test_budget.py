@@ -9,7 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Section, SectionBudget
+from memsidecar.v1.context_pb2 import (
+    INCLUSION_SHORTENED,
+    BuildContextRequest,
+    BuildContextResponse,
+    Section,
+    SectionBudget,
+)
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.context_wire.agent import Agent, new_agent, section_of
 from tests.context_wire.invariants import check_exchanges, check_token_counts
@@ -62,7 +68,8 @@ def test_the_token_count_matches_the_response_and_fits(
 ) -> None:
     agent = new_session(client, scene)
     window = agent.conversation.messages()
-    last = [one.id for one in window if one.role != ROLE_SYSTEM][-2:]
+    asked = [one.id for one in window if one.role == ROLE_USER][-1:]
+    newest = [one.id for one in window if one.role != ROLE_SYSTEM][-1:]
     for fields in field_sets:
         request = BuildContextRequest(**agent.names, **fields)
         built = within(agent, request)
@@ -70,7 +77,8 @@ def test_the_token_count_matches_the_response_and_fits(
         check_exchanges([one for one in window if one.role != ROLE_SYSTEM], built)
         working = [section for section in request.sections if section.section == 9]
         if not (working and working[0].disabled):
-            assert set(last) <= {message.id for message in built.messages}
+            required = newest if request.append_query else [*asked, *newest]
+            assert set(required) <= {message.id for message in built.messages}
 
 
 @LONG_LIVED
@@ -96,12 +104,12 @@ def test_the_largest_budget_works_with_the_largest_section_limits(data_dir: Path
 
 
 @pytest.mark.parametrize("tool_call_id", ["", "unknown call"])
-def test_results_without_a_call_may_be_evicted_except_the_last_two(client: Client, tool_call_id: str) -> None:
+def test_results_without_a_call_may_be_evicted_except_the_last(client: Client, tool_call_id: str) -> None:
     agent = new_agent(client)
     results = [Message(role=ROLE_TOOL, content=f"{n}7 rain", tool_call_id=tool_call_id) for n in range(1, 6)]
     agent.conversation.add_batch(Message(role=ROLE_USER, content="Weather in Porto?"), *results)
     built = within(agent, BuildContextRequest(**agent.names, max_tokens=5))
-    assert [message.content for message in built.messages] == ["47 rain", "57 rain"]
+    assert [message.content for message in built.messages] == ["Weather in Porto?", "57 rain"]
 
 
 def test_required_tokens_suffice_where_a_larger_budget_reads_more_turns(client: Client) -> None:
@@ -112,15 +120,17 @@ def test_required_tokens_suffice_where_a_larger_budget_reads_more_turns(client: 
         agent.conversation.add_batch(
             Message(role=ROLE_ASSISTANT, content="It rains there, as it does everywhere. " * 6)
         )
-    working = SectionBudget(section=Section.SECTION_WORKING, min_tokens=600)
-    system_prompt = "word " * 3_000
-    built = within(
-        agent, BuildContextRequest(**agent.names, max_tokens=50, system_prompt=system_prompt, sections=[working])
-    )
+    sections = [
+        SectionBudget(section=Section.SECTION_WORKING, min_tokens=600),
+        SectionBudget(section=Section.SECTION_SUMMARY, disabled=True),
+    ]
+    prompt = "word " * 3_000
+    built = within(agent, BuildContextRequest(**agent.names, max_tokens=50, system_prompt=prompt, sections=sections))
     assert section_of(built, "WORKING").used_tokens >= 600
 
 
-def test_required_content_that_fits_no_response_is_too_large_at_any_budget(client: Client) -> None:
+@pytest.mark.parametrize("max_tokens", [1_000, 100_000, 10_000_000])
+def test_tool_results_that_fit_no_response_are_shown_as_previews(client: Client, max_tokens: int) -> None:
     agent = new_agent(client)
     calls = [ToolCall(id=f"c{n}", name="read", arguments_json="{}") for n in range(8)]
     agent.conversation.add_batch(
@@ -128,6 +138,11 @@ def test_required_content_that_fits_no_response_is_too_large_at_any_budget(clien
     )
     for call in calls:
         agent.conversation.add_batch(Message(role=ROLE_TOOL, content="x" * 600_000, tool_call_id=call.id))
-    for max_tokens in (1_000, 10_000_000):
-        error = refusal(lambda budget=max_tokens: agent.build(max_tokens=budget))  # type: ignore[misc]
-        assert (error.code.name, error.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE"), error.message
+    built = agent.build(max_tokens=max_tokens)
+    assert [message.content for message in built.messages if message.role == ROLE_USER] == ["Read it all."]
+    results = [message for message in built.messages if message.role == ROLE_TOOL]
+    assert len(results) == len(calls)
+    for result in results:
+        assert f"tokens left out; the whole is message {result.id}]" in result.content
+    reasons = [item.reason for item in section_of(built, "WORKING").items]
+    assert reasons.count(INCLUSION_SHORTENED) == len(calls)

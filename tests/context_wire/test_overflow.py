@@ -31,26 +31,25 @@ class Included(NamedTuple):
     """How much of each section is included; turns are counted by their questions."""
 
     turns: int
-    episodic: int
-    documents: int
+    retrieved: int
     artifacts: int
     hints: int
     profile: int
     summary: int
     messages: int
+    facts: int
 
 
 EVICTION_ORDER = (
     ("turns", 5),
-    ("episodic", 1),
-    ("documents", 2),
+    ("retrieved", 1),
     ("artifacts", 0),
     ("hints", 0),
-    ("episodic", 0),
-    ("documents", 0),
+    ("retrieved", 0),
     ("profile", 0),
     ("summary", 0),
     ("messages", 2),
+    ("facts", 1),
 )
 
 
@@ -113,9 +112,9 @@ def included_of(built: BuildContextResponse) -> Included:
     stored = [message for message in built.messages if not message.synthetic]
     profile = section_of(built, "PROFILE").used_tokens
     turns = sum(one.role == ROLE_USER for one in stored)
-    names = ("EPISODIC", "DOCUMENTS", "ARTIFACTS", "HINTS", "SUMMARY")
-    episodic, documents, artifacts, hints, summary = (len(shown_in(built, name)) for name in names)
-    return Included(turns, episodic, documents, artifacts, hints, profile, summary, len(stored))
+    names = ("EPISODIC", "DOCUMENTS", "ARTIFACTS", "HINTS", "SUMMARY", "FACTS")
+    episodic, documents, artifacts, hints, summary, facts = (len(shown_in(built, name)) for name in names)
+    return Included(turns, episodic + documents, artifacts, hints, profile, summary, len(stored), facts)
 
 
 def shrinking_contexts(agent: Agent) -> Iterator[BuildContextResponse]:
@@ -125,7 +124,7 @@ def shrinking_contexts(agent: Agent) -> Iterator[BuildContextResponse]:
         built = build(agent, budget)
         yield built
         budget = built.total_tokens - 1
-        if included_of(built).messages == 2 and not included_of(built).summary:
+        if included_of(built).facts == 1:
             return
 
 
@@ -133,8 +132,8 @@ def test_sections_are_evicted_in_order(full_agent: Agent) -> None:
     contexts = list(shrinking_contexts(full_agent))
     measures = [included_of(built) for built in contexts]
     first, last = measures[0], measures[-1]
-    assert first == Included(9, 3, 3, 3, first.hints, first.profile, 1, 18) and first.hints and first.profile
-    assert last == Included(1, 0, 0, 0, 0, 0, 0, 2)
+    assert first == Included(9, 6, 3, first.hints, first.profile, 1, 18, 3) and first.hints and first.profile
+    assert last == Included(1, 0, 0, 0, 0, 0, 2, 1)
     for measure in measures:
         for earlier, later in pairwise(EVICTION_ORDER):
             assert getattr(measure, earlier[0]) <= earlier[1] or not has_started(measure, later, first), (
@@ -152,15 +151,12 @@ def has_started(one: Included, step: tuple[str, int], first: Included) -> bool:
     return bool(getattr(one, name) < start) and start > least
 
 
-def test_evicted_items_do_not_return_and_prompt_and_facts_stay(full_agent: Agent) -> None:
+def test_evicted_items_do_not_return_and_prompt_and_pinned_facts_stay(full_agent: Agent) -> None:
     contexts = list(shrinking_contexts(full_agent))
     shown = [{item.id for part in built.receipt.sections for item in part.items if item.included} for built in contexts]
     for more, less in pairwise(shown):
         assert less <= more
-    facts = shown_in(contexts[0], "FACTS")
-    assert len(facts) == 3
     for built in contexts:
-        assert shown_in(built, "FACTS") == facts
         assert built.messages[0].content.startswith(PROMPT) and "diet: vegan" in built.messages[0].content
         assert built.total_tokens <= built.max_tokens
     assert [context.total_tokens for context in contexts] == sorted(

@@ -15,7 +15,7 @@ from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, SidecarProcess
 
 TURNS = 100
-REUSED_SHARE = 0.75
+REUSED_SHARE = 0.85
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +65,17 @@ def test_the_prefix_is_all_but_retrieved_items_and_the_newest_question(contexts:
 
 @dataclass
 class Cache:
-    """Prompt cache of a provider: reuses the common prefix with the newest prompt, up to the first different word."""
+    """Prompt cache of a provider: reuses the common prefix with the newest prompt, up to the first different word.
+
+    Retrieved memory and the newest message are new in every prompt: what is counted is the rest, which can be reused.
+    """
 
     before: list[Message] = field(default_factory=list)
     total: int = 0
     reused: int = 0
 
     def ask(self, messages: Sequence[Message]) -> None:
+        """Send a prompt. `messages` are those that can be reused."""
         self.total += sum(message.tokens for message in messages)
         for old, new in zip(self.before, messages, strict=False):
             if (old.role, old.content) != (new.role, new.content):
@@ -89,7 +93,7 @@ def common(old: str, new: str) -> str:
 def test_most_of_a_prompt_is_reused(contexts: list[BuildContextResponse]) -> None:
     cache = Cache()
     for built in contexts:
-        cache.ask(built.messages)
+        cache.ask(built.messages[: built.stable_prefix_count])
     assert cache.reused / cache.total >= REUSED_SHARE, cache.reused / cache.total
 
 

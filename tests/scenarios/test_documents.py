@@ -118,9 +118,10 @@ def test_a_list_is_read_page_by_page_in_the_order_of_ids(document_client: Docume
     assert found == [ids[:4], ids[4:8], ids[8:]]
 
 
-def test_the_default_limit_is_three_chunks_and_the_maximum_five(document_client: DocumentClient) -> None:
-    document_client.put("many", MANY)
-    assert [len(document_client.search("fox", limit=limit)) for limit in (0, 1, 5, 100)] == [3, 1, 5, 5]
+def test_the_default_limit_is_three_chunks_and_the_maximum_twenty(document_client: DocumentClient) -> None:
+    for name in ("many", "more", "most"):
+        document_client.put(name, MANY)
+    assert [len(document_client.search("fox", limit=limit)) for limit in (0, 1, 20, 100)] == [3, 1, 20, 20]
     assert document_client.search("fox", min_score=1.01) == []
 
 

@@ -14,6 +14,8 @@ from memsidecar.stores.contract import MessageQuery, VersionConflict
 
 MAX_ATTEMPTS = 20
 _READ_MESSAGES = 256
+_MAX_TURN_MESSAGES = 1_024
+"How far back the beginning of an oversized turn is looked for."
 _NO_EXCHANGE = sys.maxsize
 
 
@@ -84,7 +86,7 @@ def _newest_turns(tail: Sequence[StoredMessage], turns: int, tokens: int) -> tup
     """Return the newest messages from the start of a turn on, and whether they are enough.
 
     A response holds no more than MAX_RESPONSE_BYTES, so nothing beyond is read. A turn that is too long by itself is
-    split where no exchange is.
+    split where no exchange is; of its beginning, what the user said is returned.
     """
     tokens_used = bytes_used = turns_seen = 0
     earliest_exchange = _NO_EXCHANGE
@@ -100,9 +102,19 @@ def _newest_turns(tail: Sequence[StoredMessage], turns: int, tokens: int) -> tup
         splits_no_exchange = earliest_exchange >= message.sequence
         ends_enough_turns = message.role == Role.USER and (turns_seen >= turns or over_budget)
         ends_oversized_turn = tokens_used > 2 * tokens
-        if splits_no_exchange and (ends_enough_turns or ends_oversized_turn):
+        if splits_no_exchange and ends_enough_turns:
             return _without_system(tail[at:]), True
+        if splits_no_exchange and ends_oversized_turn:
+            return _with_beginning(tail, at)
     return _without_system(tail), False
+
+
+def _with_beginning(tail: Sequence[StoredMessage], split: int) -> tuple[Sequence[StoredMessage], bool]:
+    """Return the messages from `split` on and the user message before it, which begins their turn."""
+    farthest = max(0, split - _MAX_TURN_MESSAGES)
+    spoken = next((at for at in range(split - 1, farthest - 1, -1) if tail[at].role == Role.USER), None)
+    begin = [] if spoken is None else [tail[spoken]]
+    return _without_system([*begin, *tail[split:]]), spoken is not None or farthest > 0
 
 
 def _without_system(messages: Sequence[StoredMessage]) -> list[StoredMessage]:

@@ -1,0 +1,117 @@
+"""The task of a turn under way is shown however many tool exchanges follow it, and however large their results are."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from memsidecar.v1.context_pb2 import INCLUSION_SHORTENED, BuildContextResponse
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER, Message, ToolCall
+from tests.context_wire.agent import Agent, new_agent, section_of, shown_in
+from tests.scenarios.index_readiness import until_index_is_ready
+from tests.support.process import Client, SidecarProcess, refusal
+
+TASK = "Find out why the nightly build of the billing service fails since Tuesday, and tell me which commit did it."
+BUDGETS = (400, 800, 2_000, 8_000, 32_000)
+LOG_LINE = "2026-11-03T02:14:07Z billing-build step {number}: compiled 118 classes, 3 warnings, cache hit ratio 0.87\n"
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    with SidecarProcess(tmp_path_factory.mktemp("tool-loop") / "data", "--index", "volatile") as running:
+        until_index_is_ready(running)
+        yield running
+
+
+def log_of(lines: int) -> str:
+    return "".join(LOG_LINE.format(number=number) for number in range(lines))
+
+
+def exchange(number: int, result: str) -> list[Message]:
+    call = ToolCall(id=f"call-{number}", name="read_log", arguments_json=f'{{"page": {number}}}')
+    return [
+        Message(role=ROLE_ASSISTANT, tool_calls=[call]),
+        Message(role=ROLE_TOOL, tool_call_id=call.id, content=result),
+    ]
+
+
+def in_tool_loop(client: Client, *results: str) -> Agent:
+    agent = new_agent(client, user=True)
+    messages = [message for number, result in enumerate(results) for message in exchange(number, result)]
+    agent.conversation.add_batch(Message(role=ROLE_USER, content=TASK), *messages)
+    return agent
+
+
+def tasks_in(built: BuildContextResponse) -> list[str]:
+    return [message.content for message in built.messages if message.role == ROLE_USER and not message.synthetic]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_the_task_stays_in_a_long_tool_loop(client: Client, budget: int) -> None:
+    agent = in_tool_loop(client, *[log_of(10)] * 13)
+    built = agent.build(max_tokens=budget)
+    assert tasks_in(built) == [TASK]
+    assert not shown_in(built, "EPISODIC")
+    newest = built.messages[-1]
+    assert (newest.role, newest.tool_call_id) == (ROLE_TOOL, "call-12")
+    assert built.total_tokens <= budget
+
+
+def test_a_tool_loop_uses_the_conversations_part_of_the_budget(client: Client) -> None:
+    built = in_tool_loop(client, *[log_of(10)] * 13).build(max_tokens=8_000)
+    working = section_of(built, "WORKING")
+    assert 0.8 * working.limit_tokens <= working.used_tokens <= working.limit_tokens
+    assert len([message for message in built.messages if message.role == ROLE_TOOL]) == 13
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_large_tool_result_is_shown_as_a_preview(client: Client, budget: int) -> None:
+    agent = in_tool_loop(client, log_of(600))
+    built = agent.build(max_tokens=budget)
+    assert tasks_in(built) == [TASK]
+    (result,) = [message for message in built.messages if message.role == ROLE_TOOL]
+    assert result.content.startswith("2026-11-03T02:14:07Z billing-build step 0:") or budget < 500
+    assert f"tokens left out; the whole is message {result.id}]" in result.content
+    (receipt,) = [item for item in section_of(built, "WORKING").items if item.id == result.id]
+    assert (receipt.reason, receipt.included) == (INCLUSION_SHORTENED, True)
+    assert built.total_tokens <= budget
+
+
+def test_the_newest_result_is_the_last_that_shrinks(client: Client) -> None:
+    built = in_tool_loop(client, log_of(100), log_of(100), log_of(40)).build(max_tokens=4_000)
+    first, second, newest = (message for message in built.messages if message.role == ROLE_TOOL)
+    assert "tokens left out" in first.content and "tokens left out" in second.content
+    assert newest.content == log_of(40)
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_the_next_question_after_a_large_result_has_its_answer(client: Client, budget: int) -> None:
+    agent = in_tool_loop(client, log_of(600))
+    answer = "Commit 4f1c did it: it removed the cache key."
+    agent.conversation.add_batch(
+        Message(role=ROLE_ASSISTANT, content=answer), Message(role=ROLE_USER, content="Who wrote that commit?")
+    )
+    built = agent.build(max_tokens=budget)
+    assert tasks_in(built) == [TASK, "Who wrote that commit?"]
+    assert answer in [message.content for message in built.messages]
+
+
+def test_large_arguments_of_a_call_are_left_out_as_valid_json(client: Client) -> None:
+    agent = new_agent(client)
+    call = ToolCall(id="write", name="write_file", arguments_json=f'{{"text": "{"word " * 9_000}"}}')
+    agent.conversation.add_batch(
+        Message(role=ROLE_USER, content=TASK),
+        Message(role=ROLE_ASSISTANT, tool_calls=[call]),
+        Message(role=ROLE_TOOL, tool_call_id="write", content="written"),
+    )
+    built = agent.build(max_tokens=1_000)
+    (shown,) = [call for message in built.messages for call in message.tool_calls]
+    assert shown.name == "write_file" and shown.arguments_json.startswith('{"left_out": "9,0')
+
+
+def test_a_task_that_does_not_fit_is_named(client: Client) -> None:
+    agent = new_agent(client)
+    agent.conversation.add("word " * 2_000)
+    refused = refusal(lambda: agent.build(max_tokens=1_000))
+    assert (refused.reason, refused.metadata["item"]) == ("BUDGET_TOO_SMALL", "newest user message")
+    assert "Raise max_tokens to 2" in refused.message
+    assert agent.build(max_tokens=int(refused.metadata["required_tokens"])).messages[-1].content == "word " * 2_000
