@@ -130,7 +130,11 @@ class WorkSidecar:
             yield Outcome(question, budget, "query", self._memory.BuildContext(request, timeout=_CALL_SECONDS))
         message = Message(role=ROLE_USER, content=question.text)
         message.create_time.FromDatetime(self._corpus.asked_at)
-        place = {"namespace": self._corpus.namespace, "user_id": self._corpus.user, "session_id": question.session}
+        place: dict[str, Any] = {
+            "namespace": self._corpus.namespace,
+            "user_id": self._corpus.user,
+            "session_id": question.session,
+        }
         self._memory.Add(memory_pb2.AddRequest(**place, message=message), timeout=_CALL_SECONDS)
         for budget in budgets:
             request = self._request(question.session, budget)

@@ -251,8 +251,8 @@ class MemoryServiceServicer:
 
     def Prune(self, request, context):
         """Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still find
-        them. System messages stay. A tool call and its results stay together. The newest min_messages stay even if the
-        session then exceeds the budget (`over_budget`).
+        them. System messages stay. A tool call and its results stay together. The newest user message and the newest
+        min_messages stay even if the session then exceeds the budget (`over_budget`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -21,7 +21,7 @@ from tests.context_wire.agent import Agent, new_agent, section_of
 from tests.context_wire.invariants import check_exchanges, check_token_counts
 from tests.context_wire.strategies import Scene, requests, scenes
 from tests.scenarios.index_readiness import until_index_is_ready
-from tests.support.process import Client, Refusal, SidecarProcess, refusal
+from tests.support.process import Client, Refusal, SidecarProcess
 
 LONG_LIVED = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # Facts that are extracted between two calls would change the context, so extraction is off.

@@ -95,6 +95,13 @@ def test_the_next_question_after_a_large_result_has_its_answer(client: Client, b
     assert answer in [message.content for message in built.messages]
 
 
+def test_pruning_keeps_the_task_of_a_large_result(client: Client) -> None:
+    agent = in_tool_loop(client, log_of(10), log_of(600))
+    agent.conversation.prune(8_000)
+    left = [message.content for message in agent.conversation.messages()]
+    assert left[0] == TASK and log_of(10) not in left
+
+
 def test_large_arguments_of_a_call_are_left_out_as_valid_json(client: Client) -> None:
     agent = new_agent(client)
     call = ToolCall(id="write", name="write_file", arguments_json=f'{{"text": "{"word " * 9_000}"}}')

@@ -78,6 +78,7 @@ def view_of(
         oldest_first=window if oldest_first is None else oldest_first,
         newest=window[-newest:],
         exchange_end=ends_of(window),
+        task=max((message.sequence for message in window if message.role == Role.USER), default=0),
     )
 
 

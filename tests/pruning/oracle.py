@@ -22,6 +22,8 @@ def removable(window: Sequence[StoredMessage], plan: RemovalCriteria) -> list[Gr
     protected = set(window[len(window) - plan.min_messages :]) if plan.min_messages < len(window) else set(window)
     if plan.strategy == Strategy.WINDOW:
         protected |= set(_conversation(window)[-plan.window :])
+    if plan.min_messages:
+        protected |= set([message for message in window if message.role == Role.USER][-1:])
     return [group for group in groups_of(window, plan.strategy) if not group & protected]
 
 

@@ -49,6 +49,14 @@ def test_the_last_messages_stay(window: Sequence[StoredMessage], plan: RemovalCr
     assert left_after(window, plan)[len(left_after(window, plan)) - len(last) :] == last
 
 
+@given(windows(), plans)
+def test_the_newest_user_message_stays_unless_nothing_is_protected(
+    window: Sequence[StoredMessage], plan: RemovalCriteria
+) -> None:
+    asked = [message for message in window if message.role == Role.USER][-1:]
+    assert not plan.min_messages or set(asked) <= set(left_after(window, plan))
+
+
 @given(windows(), plans_of(Strategy.RECENCY, Strategy.TURNS, Strategy.IMPORTANCE))
 def test_what_is_left_fits_or_nothing_more_could_leave(window: Sequence[StoredMessage], plan: RemovalCriteria) -> None:
     left = left_after(window, plan)
@@ -89,7 +97,9 @@ def test_the_newest_unit_that_left_would_not_have_fitted(
 @given(windows(), plans_of(Strategy.RECENCY, Strategy.TURNS))
 def test_no_unit_leaves_before_an_older_one(window: Sequence[StoredMessage], plan: RemovalCriteria) -> None:
     gone = set(remove(window, plan).sequences)
-    leaves = [max(group).sequence in gone for group in oracle.groups_of(window, plan.strategy)]
+    groups = oracle.groups_of(window, plan.strategy)
+    asked = set([message for message in window if message.role == Role.USER][-1:] if plan.min_messages else [])
+    leaves = [max(group).sequence in gone for group in groups if not group & asked]
     assert leaves == sorted(leaves, reverse=True)
 
 

@@ -1,4 +1,7 @@
-"""Removal strategies: choose whole units to remove, never a system message, never the newest messages."""
+"""Removal strategies: choose whole units to remove, never a system message, the newest messages or the task.
+
+The task is the newest user message. However many tool results follow it, a model needs it to go on.
+"""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -47,6 +50,7 @@ class WindowView:
     `min_messages` and `window` of the criteria, or all.
     `exchange_end` returns the sequence of the last message of an exchange in the window. It is called once for each
     exchange.
+    `task` is the sequence of the newest user message, 0 if there is none.
     """
 
     message_count: int
@@ -54,6 +58,7 @@ class WindowView:
     oldest_first: Iterable[StoredMessage]
     newest: Sequence[StoredMessage]
     exchange_end: Callable[[int], int]
+    task: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ def plan_removal(
 
     `relevance` is 0 to 1 by sequence, for IMPORTANCE. Planning again on the result removes nothing.
     """
+    if criteria.min_messages == 0:
+        view = replace(view, task=0)
     if criteria.strategy == Strategy.WINDOW:
         return _removal(_outside_window(view, criteria))
     excess = view.total_tokens - criteria.max_tokens
@@ -89,7 +96,12 @@ def _oldest(view: WindowView, strategy: Strategy, protected_from: int) -> Iterat
     for unit in atomic_units(segments(view.oldest_first), view.exchange_end):
         if unit.last >= protected_from:
             return
-        yield unit
+        if not _has_task(unit, view):
+            yield unit
+
+
+def _has_task(unit: Unit, view: WindowView) -> bool:
+    return unit.last >= view.task > 0 and any(message.sequence == view.task for message in unit.messages)
 
 
 def _outside_window(view: WindowView, criteria: RemovalCriteria) -> Iterator[Unit]:
@@ -102,6 +114,7 @@ def _by_importance(
     view: WindowView, criteria: RemovalCriteria, importance: ImportanceWeights, relevance: Mapping[int, float]
 ) -> Iterator[Unit]:
     units = list(atomic_units(single_messages(view.oldest_first), view.exchange_end))
+    units = [unit for unit in units if not _has_task(unit, view)]
     protected_from = _protected_from(view, criteria)
     return (unit for unit in least_important_first(units, importance, relevance) if unit.last < protected_from)
 

@@ -132,8 +132,17 @@ class Pruner:
             oldest_first=self.reader.window(head, bodies=False),
             newest=self._newest(key, snapshot, request),
             exchange_end=lambda exchange: self.journal.exchange_end(key, exchange),
+            task=self._task(key, snapshot),
         )
         return view, head.total_tokens
+
+    def _task(self, key: SessionKey, snapshot: SessionSnapshot) -> int:
+        """Return the sequence of the newest user message; it is read only if the cached tail does not have it."""
+        head = snapshot.head
+        if (cached := _newest_user(snapshot.messages())) or not head.counts[Role.USER - 1]:
+            return cached
+        query = MessageQuery(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True, bodies=False)
+        return _newest_user(require_version(head, self.journal.messages(key, query)).messages)
 
     def _recounted(self, key: SessionKey, snapshot: SessionSnapshot, request: PruneRequest) -> tuple[WindowView, int]:
         head = snapshot.head
@@ -224,7 +233,12 @@ def _window_in_ram(messages: Sequence[StoredMessage], total_tokens: int) -> Wind
         oldest_first=messages,
         newest=messages,
         exchange_end=_exchange_ends(messages),
+        task=_newest_user(messages),
     )
+
+
+def _newest_user(messages: Sequence[StoredMessage]) -> int:
+    return next((message.sequence for message in reversed(messages) if message.role == Role.USER), 0)
 
 
 def _exchange_ends(messages: Sequence[StoredMessage]) -> Callable[[int], int]:
