@@ -33,6 +33,28 @@ def test_a_key_in_another_spelling_is_the_same_key() -> None:
     assert current(merged([fact("Paris", 1), fact("Rome", 2, key=" CITY")])) == ["Rome"]
 
 
+@pytest.mark.parametrize("key", ["location", "home", "residence", "Home City", "home_city", "current-city"])
+def test_keys_with_one_meaning_supersede_each_other(key: str) -> None:
+    assert current(merged([client_fact("Paris", 1, key="city"), fact("Rome", 2, key=key)])) == ["Rome"]
+    assert current(merged([fact("Rome", 1, key=key), client_fact("Paris", 2, key="city")])) == ["Paris"]
+
+
+def test_the_same_value_under_an_alias_confirms_the_fact() -> None:
+    first = client_fact("Paris", 1, key="city")
+    merge = merged([first, fact("paris", 5, key="location")])
+    assert list(merge.facts.values()) == [replace(first, seen_us=5)]
+
+
+def test_an_alias_holds_only_for_its_type() -> None:
+    merge = merged([fact("Paris", 1), fact("Rome", 2, key="location", type=FactType.DOMAIN)])
+    assert current(merge) == ["Paris", "Rome"]
+
+
+@pytest.mark.parametrize("keys", [("_", "-"), ("birthplace", "city"), ("first name", "last name"), ("country", "city")])
+def test_keys_with_different_meanings_stand_beside_each_other(keys: tuple[str, str]) -> None:
+    assert len(current(merged([fact("a", 1, key=keys[0]), fact("b", 2, key=keys[1])]))) == 2
+
+
 @pytest.mark.parametrize("kind", list(FactType))
 def test_only_multi_valued_types_hold_many_values(kind: FactType) -> None:
     merge = merged([fact("tea", 1, type=kind), fact("coffee", 2, type=kind), fact("Tea", 3, type=kind)])

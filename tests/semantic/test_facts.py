@@ -9,7 +9,7 @@ from memsidecar.domain.errors import NotFound, SessionOwnerMismatch
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.record_cache import RecordCache
 from memsidecar.layers.semantic.fact import PutFact
-from memsidecar.layers.semantic.facts import FactQuery, Facts
+from memsidecar.layers.semantic.facts import FactQuery, Facts, fact_text
 from memsidecar.stores.contract import Append, Erase, Journal, Owner, PendingCommand, RecordKind, RecordQuery
 from tests.conformance.builders import append, draft
 from tests.semantic.builders import ANN, INTEREST, PROFILE, client_fact, delete, fact, put, values
@@ -229,3 +229,20 @@ def test_an_undated_put_is_stored_as_the_newest(facts: Facts) -> None:
     facts.submit_put(ANN, [PutFact(client_fact("Rome", 1), undated=True)], on_done)
     assert done.wait(30) and outcome == [None]
     assert values(facts) == ["Rome"]
+
+
+# -- text
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("city", "Rome", "city: Rome"),
+        ("marital_status", "single", "marital status: single"),
+        ("dislikes:olives", "olives", "dislikes: olives"),
+        ("uses:postgres", "Postgres 16", "uses: Postgres 16"),
+        ("db:replica", "Rome", "db:replica: Rome"),
+    ],
+)
+def test_the_text_of_a_fact_repeats_nothing_of_its_key(key: str, value: str, text: str) -> None:
+    assert fact_text(fact(value, key=key)) == text

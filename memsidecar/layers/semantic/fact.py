@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import NamedTuple, cast
 
 from memsidecar.domain.errors import InvalidField
-from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
+from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType, canonical_key
 from memsidecar.domain.ids import check_id, new_id, optional_id
 from memsidecar.layers.field_checks import check_time
 from memsidecar.stores.contract import Record
@@ -103,8 +103,13 @@ def normalize(text: str) -> str:
 
 
 def conflict_key_of(kind: FactType, key: str, value: str) -> int:
-    """Return a hash of the key, and of the value for multi-valued types. Facts with equal hashes exclude each other."""
-    parts = [str(int(kind)), normalize(key)] + ([normalize(value)] if kind in MULTI_VALUED_TYPES else [])
+    """Return a hash of the key, and of the value for multi-valued types. Facts with equal hashes exclude each other.
+
+    Aliases of a key have the hash of that key.
+    """
+    parts = [str(int(kind)), canonical_key(kind, normalize(key))] + (
+        [normalize(value)] if kind in MULTI_VALUED_TYPES else []
+    )
     digest = blake2b(_SEPARATOR.join(parts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 

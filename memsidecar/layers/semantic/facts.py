@@ -177,7 +177,7 @@ def _age(fact: KnownFact) -> tuple[int, str, str]:
 
 
 def fact_text(fact: KnownFact) -> str:
-    """Return the fact as prompt text. A value that is also part of the key is written once."""
+    """Return the fact as prompt text. A part of the key that begins the value ("uses:postgres") is written once."""
     prefix, _, suffix = fact.key.partition(":")
-    key = prefix if suffix == fact.value else fact.key
+    key = prefix if suffix and fact.value.casefold().startswith(suffix.casefold()) else fact.key
     return f"{key.replace('_', ' ')}: {fact.value}"
