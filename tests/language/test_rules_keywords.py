@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.facts import read_cases
 from memsidecar.domain.message import Role
-from memsidecar.language.rules import interests, preferences, profile, retractions, tasks
+from memsidecar.language.rules import interests, profile, retractions, tasks, wishes
 from memsidecar.language.rules.assertions import assertions, read_sentences
 from memsidecar.language.rules.extractor import RULES
 from memsidecar.language.rules.rule import FactClaim, PatternRule, RuleIndex, keyword_set
@@ -19,7 +19,7 @@ PATTERNS = [
     *dict.fromkeys(rule.pattern for rule in RULES if isinstance(rule, PatternRule)),
     *(pattern.pattern for pattern in (interests._FEELS, interests._FORWARD, interests._DRIVES, profile._SIGNATURE)),
     *(pattern.pattern for pattern in (tasks._DEADLINE, tasks._MINE, tasks._HAVING, tasks._TRAVEL)),
-    *(pattern.pattern for pattern in (interests._FAVORITE, interests._IS_FAVORITE, preferences._STANDING)),
+    *(pattern.pattern for pattern in (interests._FAVORITE, interests._IS_FAVORITE, wishes._STANDING, wishes._UNWANTED)),
     retractions._CANCELLED_REMINDER.pattern,
 ]
 MESSAGES = [text for case in read_cases() for role, text in case.turns if role == Role.USER]

@@ -16,7 +16,7 @@ PLAIN = {
     "I love old maps, especially of Iceland": ("INTEREST", "likes", "old maps"),
     "I'm interested in astronomy": ("INTEREST", "interested_in", "astronomy"),
     "I hate cilantro": ("PREFERENCE", "dislikes:cilantro", "cilantro"),
-    "I prefer concise answers": ("PREFERENCE", "answer style", "concise answers"),
+    "I prefer concise answers": ("PREFERENCE", "answer length", "concise answers"),
     "I prefer dark mode": ("PREFERENCE", "theme", "dark mode"),
     "my favourite colour is green": ("PREFERENCE", "favorite colour", "green"),
     "remind me to call Ann on Friday": ("ACTION_ITEM", "todo", "call Ann on Friday"),
@@ -26,6 +26,48 @@ PLAIN = {
     "I'd like to know later how taxes work": ("QUESTION", "open", "how taxes work"),
     "I'm working on a Kubernetes migration": ("DOMAIN", "topic", "Kubernetes migration"),
 }
+ORDERS = {
+    "Always answer in German.": [("answer language", "Always answer in German")],
+    "no emojis": [("emojis", "no emojis")],
+    "Keep answers short.": [("answer length", "short")],
+    "Please reply to me in Dutch": [("answer language", "in Dutch")],
+    "Could you always reply in French?": [("answer language", "always reply in French")],
+    "Reply in English even if I write in Polish.": [("answer language", "in English even if I write in Polish")],
+    "keep your answers short and in German": [("answer length", "short"), ("answer language", "in German")],
+    "Keep it short and to the point": [("answer length", "short and to the point")],
+    "Don't use emojis, keep it short, and answer in English.": [
+        ("emojis", "Don't use emojis"),
+        ("answer length", "keep it short"),
+        ("answer language", "answer in English"),
+    ],
+    "I'd like you to be more casual with me": [("answer tone", "be more casual with me")],
+    "You don't have to be so formal": [("answer tone", "don't have to be so formal")],
+    "I'd prefer if you asked before changing files": [
+        ("prefers:asked before changing files", "asked before changing files")
+    ],
+    "I like long, detailed explanations": [("answer length", "long, detailed explanations")],
+    "I don't want any emojis": [("emojis", "I don't want any emojis")],
+    "Stop using exclamation marks.": [("wording", "Stop using exclamation marks")],
+    "Please don't use tables": [("tables", "don't use tables")],
+    "Give me dates in ISO format please.": [("date format", "dates in ISO format")],
+    "please don't call me sir": [("address", "don't call me sir")],
+    "Never suggest paid tools": [("prefers:never suggest paid tools", "Never suggest paid tools")],
+    "use metric units": [("units", "metric units")],
+}
+NOT_STANDING = [
+    "Use direct flights only in the search",
+    "Use English names in the schema",
+    "I need short names for these variables",
+    "I want you to write a short poem",
+    "Write a short poem",
+    "use a table here",
+    "avoid long lines in this file",
+    "answer this in German",
+    "keep it on the shelf",
+    "no comments yet",
+    "be careful",
+    "No worries",
+]
 RETRACTED = {
     "I no longer work at Acme": ("USER_PROFILE", "company", "Acme"),
     "I left Google": ("USER_PROFILE", "company", "Google"),
@@ -47,6 +89,16 @@ CORRECTED = {
 @pytest.mark.parametrize(("text", "fact"), PLAIN.items())
 def test_plain_words_make_one_fact(text: str, fact: tuple[str, str, str]) -> None:
     assert facts(text) == [fact]
+
+
+@pytest.mark.parametrize(("text", "orders"), ORDERS.items())
+def test_each_aspect_of_answers_has_a_key_of_its_own(text: str, orders: list[tuple[str, str]]) -> None:
+    assert facts(text) == [("PREFERENCE", key, value) for key, value in orders]
+
+
+@pytest.mark.parametrize("text", NOT_STANDING)
+def test_an_order_for_one_occasion_is_no_preference(text: str) -> None:
+    assert not facts(text)
 
 
 @pytest.mark.parametrize(("text", "fact"), RETRACTED.items())

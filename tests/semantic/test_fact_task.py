@@ -16,6 +16,7 @@ from memsidecar.stores.contract import Journal, Owner
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import Message
+from tests.semantic.builders import client_fact, put
 
 KEY, ANN = SessionKey("default", "s1"), Owner("default", "ann")
 OF_SESSION = Owner("default", session_id="s1")
@@ -77,6 +78,25 @@ def test_a_dislike_ends_the_opposite_fact() -> None:
     assert run.known() == {"dislikes:sushi": "sushi"}
     run.add_and_process("I like sushi.")
     assert run.known() == {"likes": "sushi"}
+
+
+def test_orders_of_different_kinds_hold_beside_each_other_and_a_later_one_of_a_kind_supersedes() -> None:
+    run = FactTaskRun()
+    run.add_and_process("Always answer in German.", "no emojis", "keep answers short")
+    assert run.known() == {
+        "answer language": "Always answer in German",
+        "emojis": "no emojis",
+        "answer length": "short",
+    }
+    run.add_and_process("Please answer in English.", "Give me detailed answers.")
+    assert run.known() == {"answer language": "in English", "emojis": "no emojis", "answer length": "detailed answers"}
+
+
+def test_a_city_that_a_client_put_and_a_learned_location_are_one_fact() -> None:
+    run = FactTaskRun()
+    put(run.facts, client_fact("Berlin", 1, key="city"))
+    run.add_and_process("I moved to Hamburg last month.")
+    assert run.known() == {"location": "Hamburg"}
 
 
 def test_replaying_the_log_changes_nothing() -> None:

@@ -23,14 +23,15 @@ _EDITING_VERBS = (
     r"|shorten|transcribe|parse|classify|analy[sz]e|annotate|label|extract|fix (?:the |my |this |up )?"
     r"(?:grammar|spelling|typos|sentence|text)"
     r"|check (?:the |my |this )?(?:grammar|spelling|text|sentence|email)|spell-?check|repeat|continue|complete"
-    r"|finish|convert|turn this|reply to|respond to|answer (?:this|him|her|them)"
+    r"|finish|convert|turn this|reply to(?! me\b)|respond to(?! me\b)|answer (?:this|him|her|them)"
     r"|make this|rate|evaluate|judge|review|critique|grade|explain (?:this|the)|what does)"
 )
 _WRITING_VERBS = (
     r"(?:write|draft|compose|generate|create|make up|come up with|produce|give me|tell me a|sing|say|how (?:do"
     r"|would|can|to) (?:you|i|we|one)? ?(?:say|write|spell|translate)|repeat|prepare (?:a|an))"
 )
-_TEXT_TASK = re.compile(rf"{_POLITE}(?:{_EDITING_VERBS}|{_WRITING_VERBS})\b", re.IGNORECASE)
+_STANDING_FORMAT = r"(?:write|give me) (?:\w+ ){0,2}(?:dates|times|answers|replies|responses)"
+_TEXT_TASK = re.compile(rf"{_POLITE}(?!{_STANDING_FORMAT}\b)(?:{_EDITING_VERBS}|{_WRITING_VERBS})\b", re.IGNORECASE)
 _NAMES_A_TEXT = re.compile(
     r"\b(?:this|these|following|below|next|text|paragraphs?|passage|sentences?|e-?mail|letter|essay|bio"
     r"|message|story|poem|review|intro|introduction|pitch|profile|statement|resume|cv|draft|speech|caption)\b"
@@ -60,7 +61,10 @@ _ROLEPLAY = re.compile(
 # A request in the form of a question.
 _POLITE_ORDER = re.compile(
     r"(?:(?:hey|hi|ok|and|also|please)\W+){0,2}(?:can|could|would|will) you (?:please )?(?=remind me (?:to|on"
-    r"|at|in|about|tomorrow)\b|always\b|call me\b|keep your\b|never\b)",
+    r"|at|in|about|tomorrow)\b|always\b|call me\b|keep your\b|never\b|stop\b|from now on\b|remember (?!when|how)"
+    r"|make a note\b|(?:speak|talk|reply|answer|respond|be|keep|use)\b.{1,60}\b(?:from now on|going forward"
+    r"|in (?:the )?future"
+    r"|with me|to me|always)\b)",
     re.IGNORECASE,
 )
 _COLON = re.compile(r":(?=\s|$)")
@@ -72,17 +76,20 @@ _OWN_COLON = re.compile(
 )
 _REPORTED_SPEECH = re.compile(
     r"\b(?:according to|said|says|saying|thinks?|thought|told|tells|claims?|claimed|believes?|asked|heard"
-    r"|wrote|writes|sings?|rumou?r|lied?|joked?|jokes|accused|called|reckons|insists|texted|messaged|emailed|replied|answered|goes)\b",
+    r"|wrote|writes|sings?|rumou?r|lied?|joked?|jokes|accused|called|reckons|insists|texted|messaged|emailed|replied"
+    r"|answered|goes)\b",
     re.IGNORECASE,
 )
 _HYPOTHESIS = re.compile(
     r"(?:if|even if|only if|unless|in case|what if|suppose|supposing|imagine|assuming|assume|provided|pretend"
     r"|whether|say|wish|i wish|we wish|i hope|hopefully|i dreamt|i dreamed|i had a dream|last night i dream"
-    r"|maybe|perhaps|possibly|theoretically|i pretend|i'd(?! (?:prefer|rather|like to (?:know|come back"
-    r"|get back|return|revisit|circle back)|appreciate))|in theory|had i|were i|should i)\b",
+    r"|maybe|perhaps|possibly|theoretically|i pretend|i'd(?! (?:prefer|rather|like (?:you to\b"
+    r"|to (?:know|come back|get back|return|revisit|circle back)|(?:\w+ ){0,3}(?:answers|replies|responses"
+    r"|explanations)\b)"
+    r"|appreciate|(?:take|choose|pick) .{2,40} over))|in theory|had i|were i|should i)\b",
     re.IGNORECASE,
 )
-_CONDITIONAL = re.compile(r"(?=[iuaw])\b(?:if|unless|in case|as if|would've|were to)\b", re.IGNORECASE)
+_CONDITIONAL = re.compile(r"(?=[iuaw])\b(?:(?<!even )if|unless|in case|as if|would've|were to)\b", re.IGNORECASE)
 _TAG_QUESTION = re.compile(
     r"(?:right|correct|yes|no|yeah|huh|eh|remember|am i|aren't i|ain't i|don't i|do i|isn't (?:it|that)|is"
     r"(?: that|n't) .{0,10}|or not|or what|or am i .{0,20})\W*$",

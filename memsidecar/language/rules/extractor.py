@@ -5,7 +5,17 @@ from collections.abc import Iterator, Sequence
 from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Finding, Utterance
-from memsidecar.language.rules import interests, location, preferences, profile, retractions, tasks, topics, work
+from memsidecar.language.rules import (
+    interests,
+    location,
+    preferences,
+    profile,
+    retractions,
+    tasks,
+    topics,
+    wishes,
+    work,
+)
 from memsidecar.language.rules.assertions import assertions, introduces_quote, read_sentences, retracts_as_joke
 from memsidecar.language.rules.normalization import expand_answer
 from memsidecar.language.rules.rule import FactClaim, Rule, RuleIndex
@@ -20,12 +30,14 @@ RULES: list[Rule] = [
     *location.RULES,
     *interests.RULES,
     *preferences.RULES,
+    *wishes.RULES,
     *tasks.RULES,
     *topics.RULES,
     *retractions.RULES,
     profile.signature,
     interests.favorite,
-    preferences.standing_order,
+    wishes.standing_order,
+    wishes.unwanted,
     tasks.event,
     interests.feeling,
     retractions.cancelled_reminder,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from memsidecar.domain.fact import FactType
 from memsidecar.language.rules.rule import FactClaim, pattern_rules, with_keywords
 from memsidecar.language.rules.values import leading_phrase, names_something, thing, things, trim
+from memsidecar.language.rules.wishes import is_about_answers
 
 INTEREST, PREFERENCE, SENTIMENT = FactType.INTEREST, FactType.PREFERENCE, FactType.SENTIMENT
 
@@ -69,7 +70,9 @@ def _dislike_key(value: str) -> str:
 
 
 def _liked_things(rest: str) -> Iterator[str]:
-    """Yield things and activities: "I love to cook" and "I love cooking"."""
+    """Yield things and activities: "I love to cook" and "I love cooking". Long answers are an order, no interest."""
+    if is_about_answers(rest):
+        return
     rest = re.sub(
         r"^(?:to (?=(?!be\b|see\b|know\b|think\b|say\b|have\b|hear\b|get\b|keep\b|make\b|do\b|believe\b|imagine\b"
         r"|add\b|go over\b|try\b|start\b|use\b|help\b)\w)|(?:playing around|messing around) with |watching "

@@ -1,4 +1,4 @@
-"""Word lists: names, places, occupations, workplaces, industries."""
+"""Word lists: names, languages, places, occupations, workplaces, industries."""
 
 from memsidecar.domain.text import word_set
 
@@ -57,6 +57,12 @@ NOT_NAMES = word_set("""
     thinking wondering writing building running seeing planning
     """)
 
+LANGUAGES = word_set("""
+    english french german spanish italian portuguese dutch swedish danish norwegian finnish polish czech hungarian
+    romanian greek turkish russian ukrainian arabic hebrew persian farsi hindi urdu bengali tamil telugu mandarin
+    cantonese chinese japanese korean vietnamese thai indonesian swahili tagalog catalan basque irish welsh slovak
+    bulgarian croatian serbian estonian latvian lithuanian icelandic afrikaans malay punjabi marathi
+    """)
 
 _COUNTRIES = """
 afghanistan albania algeria andorra angola argentina armenia australia austria azerbaijan bahrain bangladesh

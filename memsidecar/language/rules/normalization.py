@@ -48,6 +48,8 @@ _SPELLINGS = {
     "like": ("liek",),
     "love": ("luv", "lvoe"),
     "prefer": ("preffer",),
+    "prefer that you": ("prefer if you", "prefer it if you"),
+    "appreciate that you": ("appreciate if you", "appreciate it if you"),
 }
 _MEANT = {written: meant for meant, ways in _SPELLINGS.items() for written in ways}
 _VARIANTS_BY_LETTER = {

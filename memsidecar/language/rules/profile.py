@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.lexicon import GIVEN_NAMES, NOT_NAMES, PLACES
+from memsidecar.language.rules.lexicon import GIVEN_NAMES, LANGUAGES, NOT_NAMES, PLACES
 from memsidecar.language.rules.rule import FactClaim, pattern_rules, reading, with_keywords
 from memsidecar.language.rules.tasks import calendar_date
 from memsidecar.language.rules.values import things, trim
@@ -27,11 +27,7 @@ _AFTER_NAME = re.compile(
 
 _COUNT = r"(?:an?|one|two|three|four|five|six|\d) "
 
-_LANGUAGE = (
-    r"(?:English|French|German|Spanish|Italian|Portuguese|Dutch|Swedish|Danish|Norwegian|Finnish|Polish|Czech|Hungarian"
-    r"|Romanian|Greek|Turkish|Russian|Ukrainian|Arabic|Hebrew|Persian|Farsi|Hindi|Urdu|Bengali|Tamil|Telugu|Mandarin"
-    r"|Cantonese|Chinese|Japanese|Korean|Vietnamese|Thai|Indonesian|Swahili|Tagalog|Catalan|Basque|Irish|Welsh)"
-)
+_LANGUAGE = rf"(?:{'|'.join(sorted(LANGUAGES))})"
 _AGE = (
     r"(\d{1,3})(?:[ -]years?[ -]old|[ -]?y/?o|yrs? old|(?=$|\s*[,.;)]|\s+(?:and|but|now|btw|today|this year|last)\b))"
 )
