@@ -24,7 +24,7 @@ from memsidecar.layers.text_analysis import stem, tokenize
 UTTERANCES = Path(__file__).resolve().parents[1] / "tests" / "language" / "utterances.json"
 PROSE = UTTERANCES.parents[2] / "CONTRIBUTING.md"
 SHARED_WORDS = 0.5
-PARTS = ("written", "held_out")
+PARTS = ("written", "held_out", "everyday", "check")
 ROUNDS = 15
 QUESTIONS, QUESTION_WORDS, CODE_CHARS = 200, (20, 80), 5_000
 _QUESTION_BEGINS = (

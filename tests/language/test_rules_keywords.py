@@ -9,9 +9,21 @@ from hypothesis import strategies as st
 
 from benchmarks.facts import read_cases
 from memsidecar.domain.message import Role
-from memsidecar.language.rules import interests, profile, retractions, tasks, wishes
+from memsidecar.language.rules import (
+    attributes,
+    german,
+    german_text,
+    interests,
+    people,
+    profile,
+    retractions,
+    tasks,
+    tools,
+    wishes,
+)
 from memsidecar.language.rules.assertions import assertions, read_sentences
 from memsidecar.language.rules.extractor import RULES
+from memsidecar.language.rules.normalization import is_german
 from memsidecar.language.rules.rule import FactClaim, PatternRule, RuleIndex, keyword_set
 
 INDEX = RuleIndex(RULES)
@@ -20,6 +32,8 @@ PATTERNS = [
     *(pattern.pattern for pattern in (interests._FEELS, interests._FORWARD, interests._DRIVES, profile._SIGNATURE)),
     *(pattern.pattern for pattern in (tasks._DEADLINE, tasks._MINE, tasks._HAVING, tasks._TRAVEL)),
     *(pattern.pattern for pattern in (interests._FAVORITE, interests._IS_FAVORITE, wishes._STANDING, wishes._UNWANTED)),
+    *(pattern.pattern for pattern in (people._RELATIVE, people._PET, people._HAVE, people._HAVE_PETS, people._IS_MY)),
+    *(pattern.pattern for pattern in (tools._CHANGED, attributes._ATTRIBUTE, attributes._THING)),
     retractions._CANCELLED_REMINDER.pattern,
 ]
 MESSAGES = [text for case in read_cases() for role, text in case.turns if role == Role.USER]
@@ -63,6 +77,14 @@ def test_what_a_pattern_matches_gives_the_same_claims_without_keywords(pattern: 
     clause += data.draw(st.sampled_from(["", *WORDS]))
     assume(compiled.match(clause))
     assert by_candidates(clause) == by_all_rules(clause)
+
+
+def test_german_sentences_give_the_same_claims_without_keywords() -> None:
+    rules = [*german.RULES, german.named, german.order]
+    said = [clause for text in MESSAGES if is_german(text) for clause in german_text.clauses(text)]
+    found = [[claim for rule in german._INDEX.candidates(clause) for claim in rule.claims(clause)] for clause in said]
+    assert found == [[claim for rule in rules for claim in rule.claims(clause)] for clause in said]
+    assert any(found)
 
 
 def test_most_that_is_said_calls_for_few_rules() -> None:

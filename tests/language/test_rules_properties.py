@@ -18,6 +18,9 @@ _FRAGMENTS = [
     *("I live in ", "I'm ", "I'm a ", "my name is ", "I work at ", "I love ", "I prefer ", "remind me to ", "I"),
     *("my favorite ", "the deadline is ", "I no longer ", "I'm worried about ", "from now on ", "no wait, ", "if "),
     *("Rome", "nurse", "Acme Corp", "3 June", "by Friday", "anymore", "is ", "not ", " and ", ", ", ". ", "? ", "\n"),
+    *("my manager is ", "I have a dog called ", "I use ", "Postgres 16", "we switched from ", " to ", "remember that "),
+    *("don't forget ", "keep it ", "short", "in German", "my budget is ", "I'm allergic to ", "ich wohne in "),
+    *("ich mag ", "merk dir, ", "bitte keine ", " und ", "mein Hund heißt ", "Ingrid"),
     *('"', "'", "```", "> ", "Bob: ", "(", ": ", "\ufffc", "A."),
 ]
 _SAID = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(_FRAGMENTS), max_size=30).map("".join))
@@ -43,6 +46,23 @@ _HOSTILE = {
     "dots": "...",
     "todo": "I need to a by ",
     "labels": "Bob: \n",
+    "relations": "my older brother is called A and B, ",
+    "pets": "I have a dog called A and a ",
+    "tools": "I use Go and Rust, ",
+    "tool changes": "we switched from Go from Go to ",
+    "capitals in a tool": "I use A B C D ",
+    "orders": "keep it short and in German, ",
+    "orders without": "no emojis, no tables and no ",
+    "cues": "please remember that ok so please ",
+    "notes": "remember that a is b. ",
+    "attributes": "my main team is called on ",
+    "skills": "I'm a new new beginner in ",
+    "health": "I have a a a ",
+    "german": "ich wohne in A und ",
+    "german lists": "ich mag a, b und ",
+    "german orders": "bitte antworte kurz und auf ",
+    "german cues": "merk dir, dass merk dir, ",
+    "since when": "from next month on from next ",
 }
 
 

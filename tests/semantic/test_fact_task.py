@@ -99,6 +99,27 @@ def test_a_city_that_a_client_put_and_a_learned_location_are_one_fact() -> None:
     assert run.known() == {"location": "Hamburg"}
 
 
+def test_the_items_of_a_list_hold_beside_each_other() -> None:
+    run = FactTaskRun()
+    run.add_and_process("I'm allergic to peanuts and cats.")
+    run.add_and_process("I'm also allergic to latex.")
+    assert sorted(run.known().values()) == ["cats", "latex", "peanuts"]
+
+
+def test_another_version_of_a_tool_supersedes_the_first() -> None:
+    run = FactTaskRun()
+    run.add_and_process("We use Postgres 16 and Redis at work.")
+    run.add_and_process("We upgraded to Postgres 17.")
+    assert run.known() == {"uses:postgres": "Postgres 17", "uses:redis": "Redis"}
+
+
+def test_a_move_ends_the_old_location() -> None:
+    run = FactTaskRun()
+    run.add_and_process("I live in Berlin.")
+    run.add_and_process("I don't live in Berlin anymore, I'm in Hamburg now.")
+    assert run.known() == {"location": "Hamburg"}
+
+
 def test_replaying_the_log_changes_nothing() -> None:
     run = FactTaskRun()
     run.add_and_process("I live in Paris.")

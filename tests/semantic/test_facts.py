@@ -241,6 +241,7 @@ def test_an_undated_put_is_stored_as_the_newest(facts: Facts) -> None:
         ("marital_status", "single", "marital status: single"),
         ("dislikes:olives", "olives", "dislikes: olives"),
         ("uses:postgres", "Postgres 16", "uses: Postgres 16"),
+        ("skill:rust", "new to Rust", "skill: new to Rust"),
         ("db:replica", "Rome", "db:replica: Rome"),
     ],
 )

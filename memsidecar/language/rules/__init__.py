@@ -1,1 +1,1 @@
-"""Fact extraction by patterns of plain English statements in the first person."""
+"""Fact extraction by patterns of plain English and German statements in the first person."""

@@ -69,14 +69,26 @@ _POLITE_ORDER = re.compile(
 )
 _COLON = re.compile(r":(?=\s|$)")
 _OWN_COLON = re.compile(
-    r"(?:my|i|i'm|remind me|in my|to-?do|open question|question|favorite|reminder|note to self|action item)\b"
+    r"(?:my|i|i'm|we|we're|our|remind me|in my|to-?do|open question|question|favorite|reminder|note to self"
+    r"|action item)\b"
+    r"|[^:]{0,40}\b(?:remember|forget|memori[sz]e|mind|note|save|store|reference)(?: (?:this|that|these"
+    r"|the following))?\W*$"
     r"|[^:]{0,40}\b(?:about me|background|context|update|note|fyi|situation|thing|things|facts|btw|way|intro|info"
     r"|clear|clarify|correction|edit|ps)\W*$",
     re.IGNORECASE,
 )
+_OWN_TEXT = re.compile(
+    r"(?:my|our|the|this) (?:[\w-]+ ){0,3}?(?:letter|essay|bio|draft|story|poem|speech|caption|tweet|resume|cv|intro"
+    r"|pitch"
+    r"|statement|post|e-?mail|message|profile|headline|slogan|sentence|prompt)\b.{0,30}\b(?:starts?|begins?|reads?"
+    r"|says?|goes"
+    r"|like this|so far)\W*$",
+    re.IGNORECASE,
+)
 _REPORTED_SPEECH = re.compile(
     r"\b(?:according to|said|says|saying|thinks?|thought|told|tells|claims?|claimed|believes?|asked|heard"
-    r"|wrote|writes|sings?|rumou?r|lied?|joked?|jokes|accused|called|reckons|insists|texted|messaged|emailed|replied"
+    r"|wrote|writes|sings?|rumou?r|lied?|joked?|jokes|accused|called(?= (?:me|my|him|her|us|them|it)\b)|reckons"
+    r"|insists|texted|messaged|emailed|replied"
     r"|answered|goes)\b",
     re.IGNORECASE,
 )
@@ -84,7 +96,8 @@ _HYPOTHESIS = re.compile(
     r"(?:if|even if|only if|unless|in case|what if|suppose|supposing|imagine|assuming|assume|provided|pretend"
     r"|whether|say|wish|i wish|we wish|i hope|hopefully|i dreamt|i dreamed|i had a dream|last night i dream"
     r"|maybe|perhaps|possibly|theoretically|i pretend|i'd(?! (?:prefer|rather|like (?:you to\b"
-    r"|to (?:know|come back|get back|return|revisit|circle back)|(?:\w+ ){0,3}(?:answers|replies|responses"
+    r"|to (?:know|find out|understand|learn|come back|get back|return|revisit|circle back)|(?:\w+ ){0,3}(?:answers"
+    r"|replies|responses"
     r"|explanations)\b)"
     r"|appreciate|(?:take|choose|pick) .{2,40} over))|in theory|had i|were i|should i)\b",
     re.IGNORECASE,
@@ -164,6 +177,8 @@ def _cut_at_quoting_colon(text: str) -> str:
     """Return the text up to a colon, unless the words before it announce a statement of the user."""
     colon = _COLON.search(text)
     announced = text[: colon.start()] if colon else text
+    if colon and _OWN_TEXT.match(announced):
+        return announced
     is_own = colon is None or _OWN_COLON.match(announced) or _OWN_COLON.match(strip_lead_in(announced))
     return text if is_own else announced
 

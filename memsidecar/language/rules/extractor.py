@@ -1,4 +1,4 @@
-"""FactExtractor by rules: English statements of the user about themselves, without a model."""
+"""FactExtractor by rules: English and German statements of the user about themselves, without a model."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,18 +6,26 @@ from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Finding, Utterance
 from memsidecar.language.rules import (
+    attributes,
+    employers,
+    german,
+    german_text,
+    health,
     interests,
     location,
+    notes,
+    people,
     preferences,
     profile,
     retractions,
     tasks,
+    tools,
     topics,
     wishes,
     work,
 )
 from memsidecar.language.rules.assertions import assertions, introduces_quote, read_sentences, retracts_as_joke
-from memsidecar.language.rules.normalization import expand_answer
+from memsidecar.language.rules.normalization import expand_answer, is_german
 from memsidecar.language.rules.rule import FactClaim, Rule, RuleIndex
 from memsidecar.language.rules.user_text import Sentence
 
@@ -26,7 +34,12 @@ MAX_FINDINGS_PER_MESSAGE = 20
 
 RULES: list[Rule] = [
     *profile.RULES,
+    *people.RULES,
+    *tools.RULES,
+    *attributes.RULES,
+    *health.RULES,
     *work.RULES,
+    *employers.RULES,
     *location.RULES,
     *interests.RULES,
     *preferences.RULES,
@@ -35,6 +48,11 @@ RULES: list[Rule] = [
     *topics.RULES,
     *retractions.RULES,
     profile.signature,
+    people.relative,
+    people.pet,
+    tools.changed_tool,
+    attributes.attribute,
+    attributes.whereabouts,
     interests.favorite,
     wishes.standing_order,
     wishes.unwanted,
@@ -48,7 +66,7 @@ _INDEX = RuleIndex(RULES)
 
 
 class RuleExtractor:
-    """FactExtractor that is deterministic, local and thread-safe. It reads English only."""
+    """FactExtractor that is deterministic, local and thread-safe. It reads English and German."""
 
     @property
     def origin(self) -> str:
@@ -65,20 +83,52 @@ class RuleExtractor:
 
 def _claims(text: str) -> list[FactClaim]:
     claims: list[FactClaim] = []
-    for sentence in read_sentences(text):
+    sentences = list(read_sentences(text))
+    notes_follow = 0
+    for sentence in sentences:
         if retracts_as_joke(sentence):
             claims.clear()
+        if german_text.introduces_quote(sentence):
+            break
+        if is_german(sentence.text):
+            claims.extend(german.claims(sentence))
+            continue
         if introduces_quote(sentence):
             break
-        claims.extend(_sentence_claims(sentence))
+        told = notes.told_to_remember(sentence, is_alone=len(sentences) == 1)
+        if told is not None and not told.text:
+            notes_follow = notes.MAX_NOTES_PER_MESSAGE
+        elif told is not None or (notes_follow > 0 and not sentence.is_question):
+            claims.extend(_remembered(told.text if told else sentence.text))
+            notes_follow -= 1
+        else:
+            claims.extend(notes.things_to_do(sentence, is_alone=len(sentences) == 1))
+            claims.extend(_sentence_claims(sentence))
     return claims
 
 
 def _sentence_claims(sentence: Sentence) -> Iterator[FactClaim]:
     yield from topics.open_questions(sentence.text)
     for clause in assertions(sentence):
-        for rule in _INDEX.candidates(clause):
-            yield from rule.claims(clause)
+        yield from _clause_claims(clause)
+
+
+def _clause_claims(clause: str) -> Iterator[FactClaim]:
+    for rule in _INDEX.candidates(clause):
+        yield from rule.claims(clause)
+
+
+def _remembered(text: str) -> Iterator[FactClaim]:
+    """Yield the claims of a text that the user asks to remember. What no rule reads becomes a note."""
+    clauses = assertions(Sentence(text, is_question=False))
+    found = [list(_clause_claims(clause)) for clause in clauses]
+    if not any(found):
+        yield from notes.notes(text)
+        return
+    for clause, claims in zip(clauses, found, strict=True):
+        yield from (claim._replace(confidence=max(claim.confidence, notes.CONFIDENCE)) for claim in claims)
+        if not claims and notes.is_statement(clause):
+            yield from notes.notes(clause)
 
 
 def _latest(claims: list[FactClaim]) -> list[FactClaim]:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules.rule import FactClaim, pattern_rules, with_keywords
+from memsidecar.language.rules.lexicon import TOOLS
+from memsidecar.language.rules.rule import FactClaim, pattern_rules, reading, with_keywords
 from memsidecar.language.rules.values import leading_phrase, names_something, thing, things, trim
 from memsidecar.language.rules.wishes import is_about_answers
 
@@ -62,6 +63,17 @@ _IS_FAVORITE = re.compile(
     r"(?:all[- ]time |absolute )?favou?rites?(?: (?P<what>[\w' -]{2,40}))?\W*$",
     re.IGNORECASE,
 )
+_SPORTS = (
+    "climbing|running|swimming|hiking|skiing|cycling|fishing|dancing|surfing|camping|sailing|jogging|bouldering"
+    "|kayaking"
+    "|hunting|diving|snowboarding|bowling|birding|birdwatching|riding|rowing|skating|canoeing|paddling|backpacking"
+)
+_FAN = re.compile(
+    r"([\w'&.-]+(?: [\w'&.-]+){0,3}?) (?:fan|lover|nerd|buff|enthusiast|geek|junkie|addict|fanatic)s?\b(?! of\b"
+    r"|boy)",
+    re.IGNORECASE,
+)
+_NOT_FAN_OF = frozenset(("big", "huge", "not", "number one", "biggest", "real", "total", "such", "massive", "the"))
 _NO_KIND = frozenset(("one", "ones", "part", "moment", "scene", "memory", "time", "way"))
 
 
@@ -89,6 +101,19 @@ def is_liked(value: str) -> bool:
     )
 
 
+def _fan_of(rest: str) -> Iterator[str]:
+    """Yield the thing in front of "fan": "a Formula 1 fan"."""
+    match = _FAN.match(rest)
+    if match:
+        yield from (value for value in things(match[1]) if is_liked(value) and value.lower() not in _NOT_FAN_OF)
+
+
+def _team(rest: str) -> Iterator[str]:
+    """Yield a club: capitalised words to the end of the clause."""
+    if match := re.match(r"(?:[A-Z][\w.]+ ?){1,3}(?=$|,| since| and\b)", rest):
+        yield from (value for value in (match[0].strip(),) if value.lower().split()[0] not in TOOLS)
+
+
 RULES = [
     *pattern_rules(
         INTEREST,
@@ -114,6 +139,24 @@ RULES = [
             0.8,
         ),
         (r"(?:big|huge|massive|lifelong) fan of ", "fan", _liked_things, 0.7),
+        (
+            r"(?:i'm|we're) (?:an? )?(?:(?:big|huge|massive|lifelong|total|real|avid|bit of an?|proper"
+            r"|true) ){0,2}(?=(?!fan|lover)\w)",
+            "addict buff enthusiast enthusiasts fan fanatic fans geek junkie lover lovers nerd nerds",
+            _fan_of,
+            0.75,
+        ),
+        (
+            r"i(?: usually| often)? (?:go|went back to) ",
+            "go went",
+            reading(
+                rf"(?:{_SPORTS})\b(?= (?:every|on|once|twice|a lot|most|regularly|with|in|at|three|each|whenever)"
+                rf"|\W*$)"
+            ),
+            0.7,
+        ),
+        (r"i'm (?=training for (?:an?|the|my) )", "training", thing, 0.7),
+        (r"i(?:'ve| have)? (?:been )?support(?:ed)? (?-i:(?=[A-Z]))", "support supported", _team, 0.65),
         (
             r"(?:my|our) (?:main |favou?rite |biggest |other |new |only )?(?:hobby|hobbies|pastimes?|interests?"
             r"|passions?)(?: (?:is|are|includes?)|:) ",

@@ -1,4 +1,4 @@
-"""Word lists: names, languages, places, occupations, workplaces, industries."""
+"""Word lists: names, languages, places, occupations, workplaces, industries, tools."""
 
 from memsidecar.domain.text import word_set
 
@@ -170,7 +170,10 @@ OCCUPATIONS = word_set("""
     teacher technician technologist teller tester therapist toxicologist trader trainer translator treasurer trucker
     tutor typist undergrad undertaker underwriter upholsterer urologist usher veterinarian vet videographer
     violinist virologist volunteer vp waiter waitress warden watchmaker webmaster welder winemaker writer youtuber
-    zookeeper zoologist student phd pm po qa freshman sophomore postgrad homemaker
+    zookeeper zoologist student phd pm po qa freshman sophomore postgrad homemaker guard carrier attendant assistant
+    associate agent strategist stewardess steward optometrist headteacher paramedic beautician plasterer bricklayer
+    gardener archivist psychotherapist copyeditor ux-designer bodyguard warehouseman stagehand roadie mailman postman
+    worker leader
     """)
 
 PUPILS = word_set("student undergrad grad phd freshman sophomore postgrad")
@@ -189,7 +192,7 @@ WORKPLACES = word_set("""
     company consultancy cooperative corporation dealership factory farm firm foundation gallery garage gym hospital
     hotel institute kindergarten lab laboratory library museum ngo nonprofit non-profit nursery office pharmacy
     plant practice pub refinery restaurant retailer salon school shelter shop startup start-up store studio
-    supermarket theater theatre university warehouse winery zoo
+    roastery supermarket theater theatre university warehouse winery zoo
     """)
 
 INDUSTRIES = word_set("""
@@ -213,3 +216,37 @@ NOT_COMPANIES = word_set("""
     may june july august september october november december forces hands parts teams god jesus christ santa and or
     but
     """)
+
+TOOLS = word_set("""
+    .net ada airflow airtable alacritty alma alpine android angular ansible apache apple arch argocd asana asdf
+    assembly astro astrojs awk aws azure bash bazel bitbucket bitwarden blender brave bsd bun c c# c++ caddy
+    cassandra celery centos chatgpt chrome chromium ci circleci claude clickhouse clion clojure cloudflare cmake
+    cobol cockroachdb confluence copilot cosmos couchdb crystal css cursor cypress d3 dart datadog datagrip dbt
+    debian delphi deno discord django docker dotnet duckdb dynamodb eclipse ecs edge elasticsearch elixir elm emacs
+    erlang eslint excel express f# fastapi fedora figma firebase firefox fish flask flutter fly.io fortran freebsd
+    gatsby gcc gcp gentoo ghostty gimp git github gitlab gke gmail go godot golang gradle grafana graphql grpc
+    hadoop haskell helix helm heroku hetzner homebrew html hugo hyprland i3 ide influxdb intellij ionic ios iphone
+    istio java javascript jenkins jest jira jotform jquery js json julia jupyter k3s k8s kafka kali kde keras
+    keycloak kibana kitty kotlin kubernetes lambda laravel latex linear linux lisp logseq lua mac macbook macos make
+    mariadb markdown mastodon matlab maven mercurial meteor minio mint miro mongo mongodb mssql mysql n8n nano neo4j
+    neovim nest.js nestjs netbeans netlify next next.js nextjs nginx nim nix nixos node node.js nodejs nomad notepad
+    notion npm numpy nuxt nuxt.js nvim objective-c obsidian ocaml ollama onenote openbsd openshift opensuse oracle
+    outlook pandas pascal perl php phpstorm playwright pnpm podman poetry postgres postgresql postman powershell
+    prettier prisma prolog prometheus pulsar pulumi puppet pycharm pytest python pytorch qt quarkus r rabbitmq
+    racket rails raspberry react redhat redis redpanda redshift remix rhel rider roam rollup ruby rust rustrover s3
+    safari salesforce sap sass scala scheme scikit scikit-learn selenium sentry servicenow shopify signal sketch
+    slack snowflake solaris solidity solidjs sonarqube spark splunk spring sql sqlite sqlserver storybook strapi
+    stripe sublime supabase svelte sveltekit svn sway swift symfony tailscale tailwind tailwindcss tcsh teams
+    telegram tensorflow terraform tmux todoist trello ts typescript ubuntu unity unreal uv vagrant vault vercel vi
+    vim visual vite vitest vs vscode vue vue.js vulkan warp webpack webstorm wezterm whatsapp windows wireguard
+    wordpress wsl wsl2 xamarin xcode yarn yocto youtrack zed zellij zig zoom zotero zsh
+    """)
+"Names of software in lower case."
+
+NOT_TOOLS = word_set("""
+    i i'm my me a an the this that it monday tuesday wednesday thursday friday saturday sunday january february
+    march april may june july august september october november december christmas easter sales marketing hr finance
+    legal engineering product management plan option chapter page step level grade vitamin ibuprofen uber lyft
+    english spanish google's apple's phase version line error python's no yes ok both either
+    """)
+"Capitalised words behind `use` that name no tool."

@@ -61,13 +61,23 @@ def _prefix_chars(rest: str) -> int:
 
 def _new_home(rest: str) -> Iterator[str]:
     """Yield a place after "moved to". An unknown name needs a sign of a move of a person: software moves too."""
-    yield from place(rest) if _SETTLED.search(rest) else known_place(rest)
+    yield from place(rest) if _SETTLED.search(rest) or _PLACE_AREA.match(rest) else known_place(rest)
+
+
+def _settled_place(rest: str) -> Iterator[str]:
+    """Yield the place in "I've been in Singapore since 2019"; days and weeks are a visit."""
+    if not re.search(r"\b(?:hours?|days?|weeks?|weekend|yesterday|monday|tuesday|friday)\b", rest, re.IGNORECASE):
+        yield from known_place(rest)
 
 
 def _current_place(rest: str) -> Iterator[str]:
-    """Yield a place after "I'm in": only one of the list with nothing behind it that limits the stay."""
+    """Yield a place after "I'm in": one of the list with nothing behind it that limits the stay, or any with "now"."""
     for found in known_place(rest):
-        if re.match(r"\W*(?:$|[,;]|(?:right now|btw|and|but|so)\b)", rest[len(found) :]):
+        if re.match(r"\W*(?:$|[,;]|(?:right now|now|these days|nowadays|btw|and|but|so)\b)", rest[len(found) :]):
+            yield found
+            return
+    for found in place(rest):
+        if re.match(r"\W*(?:now|these days|nowadays)\W*(?:$|,)", rest[len(found) :]):
             yield found
 
 
@@ -148,6 +158,19 @@ RULES = [
         ),
         (r"(?:i work|i'm working) (?:at|for) [\w&'. -]{2,40}? in ", "work working", known_place, 0.6),
         (r"home (?:is|for me is) (?:now )?", "home", known_place, 0.75),
+        (rf"{_WE} (?:stay|are settled|settled|settled down|reside) in ", "stay settled reside", known_place, 0.7),
+        (
+            rf"{_WE}(?:'ve)? (?:bought|got|found|rent|own|rented|are renting|moved into) (?:an?|our|my"
+            rf"|the)(?: [\w-]+){{0,2}}? (?:house|flat|apartment"
+            rf"|place|home|condo|studio|room|cottage) in ",
+            "bought got found rent own rented renting moved",
+            place,
+            0.75,
+        ),
+        (r"i teach [\w ]{2,30}? in ", "teach", known_place, 0.6),
+        (r"(?:i've|we've) been in (?=.{2,40} (?:since|for)\b)", "been", _settled_place, 0.75),
+        (rf"{_WE}(?:'ve)? left [\w ]{{2,30}} for ", "left", known_place, 0.75),
+        (r"(?=.{2,30} is (?:now )?(?:my )?home\b)", "home", known_place, 0.75),
     ),
     *pattern_rules(
         PROFILE,

@@ -11,6 +11,7 @@ _SPELLINGS = {
     "I've": ("ive",),
     "I've been": ("i have been",),
     "I have": ("i've got", "ive got"),
+    "we have": ("we've got", "weve got"),
     "I have to": ("i've got to",),
     "I'll": ("i will",),
     "I'd": ("i would",),
@@ -64,6 +65,13 @@ _VARIANT = re.compile(
     re.IGNORECASE,
 )
 
+_GERMAN = re.compile(
+    r"(?<!\w)(?:ich|mein|meine[nmrs]?|wir|unsere?|bitte|dich|mich|nicht|keine?|merke? dir|vergiss|antworte|hei(?:ß"
+    r"|ss)e|dass"
+    r"|nenne? mich|deine?|ohne emojis|auf deutsch|fasse? dich)(?!\w)",
+    re.IGNORECASE,
+)
+
 _GREETINGS = (
     r"(?:hi|hello|hey|heya|hiya|yo|greetings|howdy|good (?:morning|afternoon|evening)|dear)"
     r"(?: (?:there|all|everyone|everybody|team|folks|guys|again|bot|assistant|claude|chatgpt|gpt|buddy|friend"
@@ -83,7 +91,9 @@ _PHRASES = (
     r"|first of all|firstly|second|secondly|for what it's worth|fwiw|in general|generally|usually"
     r"|unfortunately|sadly|luckily"
     r"|fortunately|seriously|ugh+|argh+|omg|wow|man|dude|damn|gosh|aw+|sure|of course|cool|great|nice|right"
-    r"|true|exactly|same|lol|haha+|sorry"
+    r"|true|exactly|same|lol|haha+|sorry|at (?:work|home|my (?:job|company|workplace|office))|for work|(?:in"
+    r"|on) (?:my|our)"
+    r" team|on my (?:laptop|desktop|mac|pc|phone|work (?:laptop|machine|computer))"
     r"|i think|i guess|i must say|i must admit|i have to admit|i admit|i'll admit|i confess|i should "
     r"(?:mention|add|note|say)"
     r"|i (?:forgot|meant|want|wanted) to (?:mention|say|add|tell you)|i want you to (?:know|remember)|you should know"
@@ -99,10 +109,19 @@ _PHRASES = (
     r"|(?:just )?a reminder|reminder|after all|at heart|by trade|as usual|as always|for now|a (?:bit|little) about me"
     r"|(?:a )?(?:few|couple of|two|three|some) (?:quick )?(?:facts|things)(?: about me)?"
 )
+_SINCE_WHEN = (
+    r"(?:from|starting|beginning|as of|since|effective|in) (?:on |in |from |early |late |mid[- ])?(?:(?:next|this"
+    r"|last|the"
+    r" (?:first|1st|end) of) \w+|today|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:january|february|march"
+    r"|april"
+    r"|may|june|july|august|september|october|november|december)(?: \d{1,4})?|(?:19|20)\d\d"
+    r"|\d{1,2} \w+)(?: on(?:wards?)?)?"
+    r"|next (?:week|month|year)|last (?:week|month|year)"
+)
 # A greeting may be followed by a name: "hey Claude, ...", "Hi Dr. Smith - ...".
 _LEAD_IN = re.compile(
     rf"(?:[\W_]+|{_GREETINGS}(?: [A-Z][\w.]*){{0,2}}(?=\s*[,!.:\u2013\u2014-])|{_GREETINGS}(?=\W|$)|(?:{_PHRASES})"
-    rf"(?: that)?(?=\W|$))\W*",
+    rf"(?: that)?(?=\W|$)|{_SINCE_WHEN},?(?= (?:i|i'll|i'm|i've|we|we'll|we're|my|our)\b))\W*",
     re.IGNORECASE,
 )
 _ADVERBS = (
@@ -166,16 +185,33 @@ _NO_ANSWER = re.compile(
 )
 
 _WITHOUT_I = re.compile(
-    r"(?:can't stand|prefer|live in|work (?:at|for|as)|moved to|need to|have to|grew up in)\b", re.IGNORECASE
+    r"(?:can't stand|prefer|live in|work (?:at|for|as)|moved (?:to|from|into)|relocated to|need to|have to|grew up in"
+    r"|got promoted|accepted an?|joined|switched (?:jobs|to|from)|changed jobs|quit my job|started (?:at|working at)"
+    r"|adopted an?|bought an? (?:house|flat|apartment)|have (?:an?|two|three) (?:\w+ )?(?:dogs?|cats?|kids|sons?"
+    r"|daughters?)|(?:hate|love)(?! (?:is|it|you|this|that|to|how|the|your|all|them|him|her|and|a)\b))\b",
+    re.IGNORECASE,
+)
+_WITHOUT_IVE = re.compile(
+    r"been (?:getting into|learning|working (?:at|for|as|on)|living in|playing|using|promoted)\b", re.IGNORECASE
 )
 _WITHOUT_IM = re.compile(
     r"(?:based in|living in|working (?:at|for|as|on)|originally from|allergic to|obsessed with"
-    r"|looking forward to)\b",
+    r"|looking forward to|starting at|joining|training for|(?:really |so |very |pretty |quite )?(?:nervous|excited"
+    r"|worried"
+    r"|anxious|frustrated|annoyed|happy|stressed) (?:about|with)|not (?:really )?(?:a (?:big |huge )?fan of|into"
+    r"|keen on))\b",
     re.IGNORECASE,
 )
 
 
+def is_german(text: str) -> bool:
+    return _GERMAN.search(text) is not None
+
+
 def normalize_spelling(text: str) -> str:
+    """Return an English text in one spelling; a German one as it is ("im" is no "I'm")."""
+    if is_german(text):
+        return text
     # Ignoring case, a pattern also matches letters that lower() keeps: the dotless i, the long s.
     return _VARIANT.sub(lambda match: _MEANT.get(match[0].lower(), match[0]), text)
 
@@ -191,9 +227,11 @@ def strip_lead_in(clause: str) -> str:
 
 
 def restore_subject(clause: str) -> str:
-    """Add the "I" or "I'm" that is often omitted in the first clause of a sentence."""
+    """Add the "I", "I'm" or "I've" that is often omitted in the first clause of a sentence."""
     if _WITHOUT_I.match(clause):
         return f"I {clause}"
+    if _WITHOUT_IVE.match(clause):
+        return f"I've {clause}"
     return f"I'm {clause}" if _WITHOUT_IM.match(clause) else clause
 
 

@@ -7,13 +7,14 @@ from memsidecar.domain.fact import FactType
 from memsidecar.language.rules.lexicon import GIVEN_NAMES, LANGUAGES, NOT_NAMES, PLACES
 from memsidecar.language.rules.rule import FactClaim, pattern_rules, reading, with_keywords
 from memsidecar.language.rules.tasks import calendar_date
-from memsidecar.language.rules.values import things, trim
+from memsidecar.language.rules.values import trim
 
 PROFILE = FactType.USER_PROFILE
 
 _NAME_WORD = r"[^\W\d_][\w'\u2019.-]*"
 _PROPER = r"(?:O'|Mc|Mac|De|Di)?[^\W\d_a-z][^\W\d_A-Z]+(?:['\u2019-][^\W\d_]+)?"
 _SHAPED_LIKE_A_NAME = re.compile(rf"(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_PROPER}(?: (?:{_PROPER}|[A-Z]\.?)){{0,3}}")
+_INITIALS = re.compile(r"[A-Z]\.?(?:[A-Z]\.?){0,2}")
 _NATIONALITY_ENDINGS = ("ian", "ese", "ish", "ean", "ite", "ist")
 'Endings of nationalities: "I\'m Bavarian" gives no name.'
 _TITLE = re.compile(r"(?:Dr|Mr|Mrs|Ms|Prof)\.? (?=[A-Z])")
@@ -38,24 +39,28 @@ _pronouns = reading(r"(?:he|she|they|xe|ze|it)(?:\s?/\s?\w{2,6}){1,2}|any\b")
 _timezone = reading(
     r"(?:GMT|UTC) ?[+-] ?\d{1,2}|[A-Z]{2,5}(?:[+-]\d{1,2})?\b|[A-Z][a-z]+/[A-Z][a-z_]+", flags=re.NOFLAG
 )
+_named_timezone = reading(r"(?:pacific|eastern|central|mountain|[A-Z]{2,5}(?:[+-]\d{1,2})?|\w+/\w+)(?= time)")
 _marital_status = reading(
-    r"(?:happily |recently |newly )?(?:married|divorced|widowed|engaged|single)"
-    r"(?=$|[,.;]| and\b| with (?:two|three|\d|kids)| to my\b)"
+    r"(?:happily |recently |newly |just )?(?:married|divorced|widowed|engaged|single)"
+    r"(?=$| last\b| in\b| this\b| yesterday\b|[,.;]| and\b| with (?:two|three|\d|kids)| to my\b)"
 )
 _parent = reading(
-    r"(?:(?:single|stay-at-home|working|new|proud|busy|foster) )*"
+    r"(?:(?:single|stay[- ]at[- ]home|working|new|proud|busy|foster) )*"
     r"(?:mom|mum|mother|dad|father|parent|grandma|grandmother|grandfather|grandpa)"
     r"(?: of (?:one|two|three|four|five|six|\d|twins|triplets|an?)(?: \w+)?)?(?=$|[,.;]|\s(?:and|from|in|who)\b)"
 )
 _children = reading(
-    rf"{_COUNT}(?:\w+ )?(?:kids?|children|sons?|daughters?|boys|girls|grandchildren|grandkids)\b(?! who\b)"
+    rf"(?:{_COUNT}(?:[\w-]+ )?(?:kids?|children|sons?|daughters?|boys|girls|grandchildren|grandkids|brothers?|sisters?"
+    rf"|siblings?|newborn|baby|toddlers?|teenagers?|stepsons?|stepdaughters?)|twins|triplets)\b(?! who\b| (?:called"
+    rf"|named)\b|,? (?-i:[A-Z])|[:-])"
 )
-_pets = reading(
-    rf"{_COUNT}(?:\w+ )?(?:dogs?|cats?|pupp(?:y|ies)|kittens?|parrots?|rabbits?|hamsters?|horses?|guinea pigs?)\b"
-    r"(?:,? (?:named|called) \w+(?: and \w+)?)?"
+_languages = reading(
+    rf"(?:fluent |native )?({_LANGUAGE}(?:(?:,? and |, )(?:(?:a little|a bit of|some|basic) )?{_LANGUAGE}){{0,4}})\b",
+    group=1,
 )
-_languages = reading(rf"(?:fluent |native )?({_LANGUAGE}(?:(?:,? and |, ){_LANGUAGE}){{0,4}})\b", group=1)
 _years = reading(_AGE, group=1)
+_phone = reading(r"\+?\(?\d[\d ()./-]{4,18}\d")
+_address = reading(r"\d{1,5}\w? [\w.' -]{3,60}(?:, [\w.' -]{2,40}){0,3}")
 
 
 def _name(rest: str) -> Iterator[str]:
@@ -106,9 +111,10 @@ def _introduced_name(rest: str) -> Iterator[str]:
 
 
 def _known_name(rest: str) -> Iterator[str]:
-    """Yield a name after "call me": a known given name, or a capitalised word."""
+    """Yield a name after "call me": a known given name, a capitalised word, or initials."""
     for found in _name(rest):
-        if _SHAPED_LIKE_A_NAME.fullmatch(found) or found.split()[0].lower() in GIVEN_NAMES:
+        is_shaped = _SHAPED_LIKE_A_NAME.fullmatch(found) or _INITIALS.fullmatch(found)
+        if is_shaped or found.split()[0].lower() in GIVEN_NAMES:
             yield found
 
 
@@ -147,11 +153,21 @@ RULES = [
         "family",
         (r"i'm an? ", "dad father grandfather grandma grandmother grandpa mom mother mum parent", _parent, 0.75),
         (r"(?:i|we) have ", "have", _children, 0.8),
+        (
+            r"(?:i'm|we're) (?=expecting (?:an?|twins|our|my) )",
+            "expecting",
+            reading(
+                r"expecting (?:an? baby|twins|an? (?:boy|girl|child)|our \w+(?: child| baby)?|my \w+(?: child"
+                r"| baby)?)(?: in \w+)?"
+            ),
+            0.8,
+        ),
     ),
     *pattern_rules(
         PROFILE,
         "age",
         (r"i(?:'m(?: a)?| turned|'ve turned) ", "i", _age, 0.85),
+        (r"i'm (?-i:[A-Z])[\w'-]+,? (?:and )?(?=\d\d\b)", "i", _age, 0.8),
         (r"my age is ", "age", _age, 0.9),
     ),
     *pattern_rules(
@@ -159,6 +175,11 @@ RULES = [
         "birthday",
         (r"my birthday is (?:on |the )*", "birthday", _date, 0.95),
         (r"i was born (?:on )?(?:the )?", "born", _date, 0.9),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "birth year",
+        (r"i was born in ", "born", reading(r"(?:19|20)\d\d\b"), 0.9),
     ),
     *pattern_rules(
         PROFILE,
@@ -180,27 +201,28 @@ RULES = [
         PROFILE,
         "timezone",
         (r"my time ?zone is ", "timezone zone", _timezone, 0.95),
+        (r"i'm (?:in|on) (?:the )?(?=[\w/+-]{2,20} time ?(?:zone)?\b)", "time timezone", _named_timezone, 0.85),
+        (r"i'm (?:in|on|at) (?=(?:UTC|GMT) ?[+-])", "utc gmt", _timezone, 0.85),
     ),
     *pattern_rules(
         PROFILE,
         "marital status",
         (r"i'm ", "divorced engaged married single widowed", _marital_status, 0.8),
-    ),
-    *pattern_rules(
-        PROFILE,
-        "pets",
-        (r"(?:i|we) have ", "have", _pets, 0.8),
+        (r"(?:i|we) (?:just )?got ", "married divorced engaged", _marital_status, 0.8),
     ),
     *pattern_rules(
         PROFILE,
         "pronouns",
         (r"my pronouns are ", "pronouns", _pronouns, 0.95),
         (r"i use (?=\w+/\w+(?:/\w+)? pronouns)", "use", _pronouns, 0.9),
+        (r"(?:please )?use (?=\w+/\w+(?:/\w+)?(?: pronouns)?(?: for me| when)?\b)", "use", _pronouns, 0.85),
+        (r"i go by (?=\w+/\w+)", "go", _pronouns, 0.9),
     ),
     *pattern_rules(
         PROFILE,
         "languages",
         (r"i speak ", "speak", _languages, 0.8),
+        (r"i'm (?:\w+ )?fluent in ", "fluent", _languages, 0.85),
     ),
     *pattern_rules(
         PROFILE,
@@ -209,13 +231,20 @@ RULES = [
     ),
     *pattern_rules(
         PROFILE,
-        "allergies",
+        "phone",
         (
-            r"(?:i'm (?:\w+ )?allergic|i have (?:an?|a \w+) allerg(?:y|ies)|i have allergies) to ",
-            "allergic allergies allergy",
-            things,
-            0.9,
+            r"my (?:phone|mobile|cell|telephone|work|office)(?: phone)?(?: number)?(?: is"
+            r"|:) ",
+            "phone mobile cell number",
+            _phone,
+            0.95,
         ),
+        (r"my number is ", "number", _phone, 0.9),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "address",
+        (r"i live at |my (?:home |postal |new |street |mailing )?address is ", "live address", _address, 0.9),
     ),
 ]
 

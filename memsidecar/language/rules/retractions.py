@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
-from memsidecar.language.rules import location, work
+from memsidecar.language.rules import employers, location, work
 from memsidecar.language.rules.lexicon import GIVEN_NAMES, NOT_PLACES
 from memsidecar.language.rules.rule import FactClaim, pattern_rules, with_keywords
 from memsidecar.language.rules.values import things, trim
@@ -18,7 +18,7 @@ def _employer_left(rest: str) -> Iterator[str]:
     if next(location.known_place(rest), None) is None:
         yield from (
             value
-            for value in work.joined_organisation(rest)
+            for value in employers.joined_organisation(rest)
             if value.split()[0].lower() not in GIVEN_NAMES | NOT_PLACES and value[0].isupper() and not value.isdigit()
         )
 
@@ -38,15 +38,20 @@ RULES = [
     *pattern_rules(
         PROFILE,
         "company",
-        (r"i (?:no longer work|stopped working|quit working) (?:at|for) ", "longer working", work.organisation, 0.9),
-        (rf"i (?:don't|do not) work (?:at|for) {_ANYMORE}", "work", work.organisation, 0.9),
+        (
+            r"i (?:no longer work|stopped working|quit working) (?:at|for) ",
+            "longer working",
+            employers.organisation,
+            0.9,
+        ),
+        (rf"i (?:don't|do not) work (?:at|for) {_ANYMORE}", "work", employers.organisation, 0.9),
         (
             r"i'm (?:no longer|not) (?:working |employed )?(?:at|with|by|for) (?=.*\banymore\b)",
             "anymore",
-            work.named_organisation,
+            employers.named_organisation,
             0.85,
         ),
-        (r"i'm no longer (?:working |employed )?(?:at|with|by|for) ", "longer", work.named_organisation, 0.85),
+        (r"i'm no longer (?:working |employed )?(?:at|with|by|for) ", "longer", employers.named_organisation, 0.85),
         (
             r"i(?:'ve)? (?:left|quit my job at|left my job at|quit my position at|resigned from|got laid off from"
             r"|was laid off from|got fired from|was fired from|retired from) ",
@@ -70,6 +75,13 @@ RULES = [
         (rf"(?:i|we) (?:don't|do not) live in {_ANYMORE}", "live", location.home, 0.9),
         (r"(?:i|we)(?:'ve)? (?:moved away from|moved out of|left) ", "left moved", location.known_place, 0.8),
         (r"(?:i|we)(?:'ve)? moved away from ", "moved", location.place, 0.8),
+        (
+            r"(?:i'm|we're) (?:no longer|not) (?:living |based )?in (?=.*\banymore\b)",
+            "anymore",
+            location.known_place,
+            0.85,
+        ),
+        (r"(?:i'm|we're) no longer (?:living |based )?in ", "longer", location.known_place, 0.85),
         holds=False,
     ),
     *pattern_rules(
@@ -110,7 +122,7 @@ RULES = [
         INTEREST,
         "interested_in",
         (
-            r"i(?:'m no longer| lost interest| have lost interest|'ve lost interest) (?:interested )?in ",
+            r"i(?:'m no longer interested| lost interest| have lost interest|'ve lost interest) in ",
             "interest longer",
             things,
             0.85,

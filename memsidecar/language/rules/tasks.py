@@ -83,11 +83,15 @@ _EVENTS = (
     r"check-?up|doctor's appointment|dentist appointment|party|concert|race|marathon|demo|review|call|lease"
     r"|visa|passport|rent|contract|defen[cs]e|"
     r"thesis|graduation|due date|performance review|birthday party|reservation|class|lesson|tournament|recital"
-    r"|game|match|conference|shift|rehearsal|viewing|hearing|delivery)"
+    r"|game|match|conference|shift|rehearsal|viewing|hearing|delivery|stand-?up|daily|retro|retrospective|sync"
+    r"|all-hands"
+    r"|one-on-one|1:1|sprint planning|planning|code freeze|freeze|release|go-live)"
 )
+_MILESTONES = r"(?:launch|go-live|kick-?off|offsite|wedding|release party|final exam|product launch)"
 _AT_HOUR = r"(?:,? at \d[\w:.]{0,6}(?: ?[ap]m)?| (?:morning|afternoon|evening|night))?"
 _MINE = re.compile(
-    rf"(?P<what>(?:my|our) (?:[\w'-]+ ){{0,3}}?{_EVENTS}(?: (?:to|with|for|in|at|about) [\w' -]{{2,40}}?)?) "
+    rf"(?P<what>(?:(?:my|our) (?:[\w'-]+ ){{0,3}}?{_EVENTS}|(?:my|our|the) (?:[\w'-]+ )?{_MILESTONES})(?: (?:to|with"
+    rf"|for|in|at|about) [\w' -]{{2,40}}?)?) "
     rf"(?:is|are|'s|starts|begins|ends|expires|takes place|is scheduled|is due|leaves|got moved|has been moved"
     rf"|was moved|is coming up)"
     rf"(?: (?:on|at|in|for|to|this|due|by|coming up|scheduled|the|set))* (?P<when>{WHEN}{_AT_HOUR})(?![\w-])",
@@ -104,7 +108,8 @@ _DEADLINE = re.compile(
     re.IGNORECASE,
 )
 _TRAVEL = re.compile(
-    r"(?:i'm|we're) (?P<what>(?:going to (?:an?|the|my) |flying|travell?ing|getting married|moving|leaving"
+    r"(?:i'm|we're) (?P<what>(?:going (?:to (?:an?|the|my) |on (?:holiday|vacation|leave|an? \w+|maternity|paternity)"
+    r"|away)|flying|travell?ing|getting married|moving|leaving"
     r"|driving|heading|graduating|starting (?:a|my) new job|having surgery|running (?:a|the|my) (?:\w+ )?"
     r"(?:marathon|race|workshop|5k|10k)|giving (?:a|my|the) (?:\w+ )?(?:talk|presentation|speech|lecture))"
     r"(?!\w).{0,80})$",
@@ -144,7 +149,11 @@ def _dated_task(rest: str) -> Iterator[str]:
 
 def _errand(rest: str) -> Iterator[str]:
     """Yield a task with a date, or an errand."""
-    yield from (value for value in _task(rest) if _ERRAND.match(value) or _is_due(value))
+    yield from (value for value in _task(rest) if is_errand(value))
+
+
+def is_errand(value: str) -> bool:
+    return _ERRAND.match(value) is not None or _is_due(value)
 
 
 def _is_due(value: str) -> bool:
@@ -154,7 +163,8 @@ def _is_due(value: str) -> bool:
 
 
 @with_keywords(
-    "deadline my our have got going flying traveling travelling married moving leaving driving heading graduating"
+    "deadline launch live kick kickoff offsite wedding party exam my our have got going flying traveling travelling"
+    " married moving leaving driving heading graduating"
     " starting surgery running giving"
 )
 def event(clause: str) -> Iterator[FactClaim]:
@@ -167,7 +177,7 @@ def event(clause: str) -> Iterator[FactClaim]:
         yield FactClaim(
             ACTION,
             "event",
-            _with_time(re.sub(r"^(?:my|our) ", "", match["what"], flags=re.IGNORECASE), match["when"]),
+            _with_time(re.sub(r"^(?:my|our|the) ", "", match["what"], flags=re.IGNORECASE), match["when"]),
             0.85,
         )
     elif (match := _HAVING.match(clause) or _TRAVEL.match(clause)) and names_a_time(match["what"]):
@@ -175,6 +185,8 @@ def event(clause: str) -> Iterator[FactClaim]:
 
 
 def _with_time(what: str, when: str) -> str:
+    if re.match(_CLOCK, when, re.IGNORECASE):
+        return f"{trim(what)} at {trim(when)}"
     on = "" if re.match(r"(?:tomorrow|tonight|today|next|this|in|on|at|by)\b", when, re.IGNORECASE) else "on "
     return f"{trim(what)} {on}{trim(when)}"
 

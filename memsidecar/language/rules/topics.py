@@ -74,6 +74,13 @@ RULES = [
             0.75,
         ),
         (
+            r"i'm (?:doing|writing|finishing|working on) (?:my|an?) (?:phd|doctorate|dissertation|thesis"
+            r"|postdoc) (?:on|about) ",
+            "dissertation doctorate phd postdoc thesis",
+            _topic,
+            0.8,
+        ),
+        (
             r"(?:this|our|the) (?:chat|conversation|session|thread|discussion|project) is (?:all )?about ",
             "about",
             _topic,

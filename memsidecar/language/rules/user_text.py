@@ -39,8 +39,12 @@ _OWN_LABEL = re.compile(
     r"|(?:quick |short )?intro|btw|by the way|ps|p\.s|pps|correction|reminders?|to-?dos?|todo list|action items?|info"
     r"|to be clear|long story short|here's the thing|the thing is|fun fact|preferences?|"
     r"(?:here's )?my situation|situation"
-    r"|heads up|quick (?:update|note|question)|question|open question|ok|okay|also|so|hi|hello|hey|(?:just )?to clarify"
-    r"|for (?:context|reference|the record)|clarification|confession|important|remember|please remember|disclaimer"
+    r"|heads up|quick (?:update|note|question)|question|open questions?|(?:question|something|one) for (?:later"
+    r"|next time)|ok|okay|also|so|hi|hello|hey|(?:just )?to clarify"
+    r"|for (?:context|reference|the record)|clarification|confession|important|disclaimer"
+    r"|(?:please )?(?:remember|note|save|memori[sz]e|keep in mind|don't forget)(?: (?:this|that|these|the following))?"
+    r"|(?:bitte )?(?:merke? dir|notiere?(?: dir)?|vergiss nicht|denke? daran|wichtig|hinweis|übrigens)(?: bitte"
+    r"| folgendes)?"
     r"|(?:a )?(?:few|couple of|two|three|some) (?:quick )?(?:facts|things|words)(?: about me| to know)?)",
     re.IGNORECASE,
 )
@@ -77,27 +81,31 @@ _CLAUSE_STARTS = (
     r"|do|does|did|is|are|any|should|he|he's|she|she's|they|they're|you|you're|it|it's|that's|there|there's"
     r"|this|if|unless"
     r"|let's|later|according|got|know|anyone|home|these days|nowadays|from|based|living|working|originally"
-    r"|currently|not|in my|when|thanks|name"
+    r"|currently|not|in my|when|thanks|name|moved to|relocated to"
 )
 _CONJUNCTIONS = r"and|but|so|because|since|although|though|while|whereas|plus|cause|cuz|bc|yet|or|as|&"
 _BREAK = re.compile(
-    rf"(?=[,;(\u2014\s])(?:(?:[,;(]|\s[-\u2013\u2014]+\s|\u2014|\s\.\.+)\s*(?:(?P<conjunction>{_CONJUNCTIONS})\s+)?(?=(?:{_CLAUSE_STARTS})\b)"
+    rf"(?=[,;:(\u2014\s])(?:(?:[,;(]|:(?=\s)|\s[-\u2013\u2014]+\s|\u2014"
+    rf"|\s\.\.+)\s*(?:(?P<conjunction>{_CONJUNCTIONS})\s+)?(?=(?:{_CLAUSE_STARTS})\b)"
     rf"|\s+(?P<bare>{_CONJUNCTIONS})\s+(?=(?:i|i'm|i've|i'd|i'll|my|we|we're|our|please|remind|keep|he|she|they|it|it's"
-    rf"|call me|can you|don't|if)\b))",
+    rf"|call me|can you|don't|if|(?:everyone|everybody|people|friends) (?:usually |just )?calls? me)\b))",
     re.IGNORECASE,
 )
 _NO_BREAK = re.compile(r"(?:from|based|living|working|originally|currently|in my|not|this|there)\b", re.IGNORECASE)
 
 _ELIDED = re.compile(
     r",?\s(?:and|but)\s+(?:also\s+)?(?=(?:work|live|love|like|enjoy|hate|prefer|study|teach|need to|have to"
-    r"|can't stand|adore|dislike|grew up|am)\b)",
+    r"|can't stand|adore|dislike|grew up|am|moved to|relocated to|use|play|speak)\b)",
     re.IGNORECASE,
 )
 _NOT_ELIDED_AFTER = re.compile(
     r"\b(?:to|will|can|could|would|let|help|make|used|must|should|may|might|not)\b|'d\b|'ll\b|n't\b", re.IGNORECASE
 )
 _ABOUT_SELF = re.compile(r"(?:hi|hello|hey|hiya)\b|i'm |my name is ", re.IGNORECASE)
-_IM_ELIDED = re.compile(r"(?:based|living|working|originally|currently|from)\b", re.IGNORECASE)
+_IM_ELIDED = re.compile(
+    r"(?:based|living|working|originally|currently|from(?! (?:[\w']+ ){1,3}(?:i|i'll|i'm|we|my)\b))\b", re.IGNORECASE
+)
+_I_ELIDED = re.compile(r"(?:moved|relocated) (?:back |over )?to\b", re.IGNORECASE)
 
 _APPOSITION = re.compile(r"\W*(?:\w+\W+){0,2}(?:as|being) (?:an?|the) [^,]{3,60}$", re.IGNORECASE)
 _APPOSED_SUBJECT = re.compile(r"(i|my)\b(?! (?:want|need|can|should|would|must|may|expect|will)\b)", re.IGNORECASE)
@@ -234,7 +242,7 @@ def split_clauses(sentence: str) -> list[Clause]:
     found: list[Clause] = []
     start, conjunction = 0, ""
     for cut in _BREAK.finditer(sentence):
-        if _NO_BREAK.match(sentence, cut.end()) and not _is_about_self(sentence, start, cut):
+        if _NO_BREAK.match(sentence, cut.end()) and cut[0][0] != ":" and not _is_about_self(sentence, start, cut):
             continue
         found.extend(_split_elided(_with_apposed_subject(sentence, start, cut), conjunction))
         start, conjunction = cut.end(), (cut["conjunction"] or cut["bare"] or ",").lower()
@@ -269,4 +277,6 @@ def _repeats_its_verb(head: str, rest: list[str]) -> bool:
 
 def _restore_subject(found: list[Clause], at: int) -> Clause:
     clause = found[at]
+    if at and _I_ELIDED.match(clause.text):
+        return clause._replace(text=f"I {clause.text}")
     return clause._replace(text=f"I'm {clause.text}") if at and _IM_ELIDED.match(clause.text) else clause

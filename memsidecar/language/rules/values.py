@@ -14,7 +14,7 @@ CAPITALISED = re.compile(
 )
 "A run of capitalised words, with the small words inside of names."
 
-_MARKS = r"[.!?;:()\[\]…\u2013\u2014\ufffc\"\n]|\s-+\s|\.\.+"
+_MARKS = r"\.(?!\d)|[!?;:()\[\]…\u2013\u2014\ufffc\"\n]|\s-+\s|\.\.+"
 _NEW_CLAUSE = (
     r"\s(?:but|because|cause|cuz|since|when|whenever|while|so|which|who|whose|where|though|although|if|as|even|except"
     r"|until|till|and then|then|thanks|please|lol|haha|tbh|btw|imo|imho|especially|particularly|ever|these days"

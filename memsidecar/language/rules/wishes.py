@@ -15,8 +15,8 @@ MAX_ORDER_WORDS, MAX_UNWANTED_WORDS = 20, 8
 _LANGUAGE = rf"(?:{'|'.join(sorted(LANGUAGES, key=len, reverse=True))})"
 _ASPECTS = {
     "answer language": rf"(?:in|into|to|speak|use|using) (?:(?:british|american|simple|plain) )?{_LANGUAGE}"
-    rf"|{_LANGUAGE} (?:only|answers?|replies|responses?)|{_LANGUAGE}$",
-    "spelling": r"(?:british|american|uk|us) (?:english )?spellings?",
+    rf"|{_LANGUAGE} (?:only|answers?|replies|responses?)",
+    "spelling": r"(?:british|american|uk|us|australian|canadian) (?:english|spellings?)",
     "emojis": r"emojis?|emoticons?|smileys?",
     "bullet points": r"bullets?|bullet(?:ed)?[- ](?:points?|lists?)|full sentences|complete sentences|prose"
     r"|paragraphs?",
@@ -105,15 +105,24 @@ _STANDING = re.compile(
     rf"|skip"
     rf"|show me|ask me|explain) .{{3,100}}?),? {_FROM_NOW_ON}$"
     r"|(?:please )?(?P<always>(?:always|never|don't ever|do not ever) (?:use|answer|reply|respond|include|write|format"
-    r"|suggest|apologi[sz]e|explain|show|ask|give|add|start|end|put|say|assume|check|tell|speak|talk|keep|run|commit"
-    r"|push|make|recommend|mention|call me|send|cite|provide|translate|generate|create|change|edit|delete|install"
+    r"|suggest|apologi[sz]e|explain|show|ask|give me|add|start|end|put|assume|check|tell|speak|talk|keep|run|commit"
+    r"|push|deploy|merge|touch|modify|rename|remove|refer|make|recommend|mention|call me|send|cite|provide|translate"
+    r"|generate|create|change|edit|delete|install"
     r"|skip|return|be)\b.+)$"
     r"|(?:please )?(?P<stop>stop (?:using|answering|replying|including|writing|suggesting|apologi[sz]ing|explaining"
     r"|adding|saying|asking|calling me|being|repeating|giving|starting|ending)\b.*)$",
     re.IGNORECASE,
 )
+# Orders about work and not about answers: "never push directly to main" is no tone.
+_ACTION = re.compile(
+    r"(?:always|never|don't ever|stop) (?:commit|push|run|deploy|merge|touch|modify|rename|remove|delete|install"
+    r"|change|edit"
+    r"|create|check|make|send|put|assume|generate)",
+    re.IGNORECASE,
+)
 _UNWANTED = re.compile(
-    r"(?:please )?(?P<order>(?:(?:don't use|avoid|skip|leave out|drop|cut|spare me|stop with|no need for|no)(?: more)?"
+    r"(?:please )?(?P<order>(?:(?:don't (?:use|add|include|give me|send|write|put|repeat|ask|apologi[sz]e|sugar-?coat"
+    r"|be)|avoid|skip|leave out|drop|cut|spare me|stop with|no need for|no)(?: more)?"
     r"|without|i (?:don't (?:want|need|like)|hate|dislike)|you don't (?:have|need) to) .+)$",
     re.IGNORECASE,
 )
@@ -131,7 +140,7 @@ def order_key(value: str) -> str:
 
     A key has one current value, so a key that is too general would replace unrelated preferences.
     """
-    return aspect(value) or _subject(value) or f"prefers:{value.lower()[:60]}"
+    return ("" if _ACTION.match(value) else aspect(value)) or _subject(value) or f"prefers:{value.lower()[:60]}"
 
 
 def preference_key(value: str) -> str:
@@ -192,8 +201,13 @@ def _about_answers(rest: str) -> Iterator[str]:
 RULES = [
     *pattern_rules(
         PREFERENCE,
+        "answer language",
+        (r"my preferred (?:answer |response |reply )?language is ", "language", reading(_LANGUAGE), 0.85),
+    ),
+    *pattern_rules(
+        PREFERENCE,
         order_key,
-        (rf"{_PLEASE}keep (?:it|things|{_YOUR}{_ANSWERS}) ", "keep", _aspects, 0.75),
+        (rf"{_PLEASE}keep (?:it|things|{_YOUR}{_ANSWERS}) (?!up\b)", "keep", _aspects, 0.75),
         (rf"{_PLEASE}make {_YOUR}{_ANSWERS} ", "make", _aspects, 0.8),
         (
             rf"{_PLEASE}(?:answer|reply|respond|write|talk|speak|explain)(?: things| everything)?(?: to me| with me"
@@ -215,9 +229,8 @@ RULES = [
             0.75,
         ),
         (rf"{_PLEASE}give me (?=(?:\w+ ){{1,2}}(?:answers|replies|responses)\b)", "give", _aspects, 0.75),
-        (r"my preferred (?:answer |response |reply )?language is ", "language", reading(_LANGUAGE), 0.85),
         (
-            r"i(?:'d)? (?:want|need|like|love|enjoy|appreciate) (?:to (?:get|have|see) )?(?!your\b)",
+            r"i(?:'d)? (?:want|like|love|enjoy|appreciate) (?:to (?:get|have|see) )?(?!your\b)",
             "answer answers code explanation explanations replies reply response responses",
             _about_answers,
             0.75,
@@ -230,7 +243,12 @@ RULES = [
             _aspects,
             0.75,
         ),
-        (r"i(?:'d)? (?:prefer|appreciate|like|love)(?: it)?(?: that| when) you ", "you", orders, 0.75),
+        (
+            r"i(?:'d (?:prefer|appreciate) that| (?:prefer|appreciate|like|love)(?: it)? when) you ",
+            "you",
+            orders,
+            0.75,
+        ),
         (r"(?:please )?(?=don't call me )", "call", reading(rf"don't call me {_TITLES}\b"), 0.8),
         (r"(?:please )?(?=(?:call|address) me by my )", "call address", orders, 0.8),
     ),

@@ -1,4 +1,4 @@
-"""Rules for occupation, employer, industry, studies and school."""
+"""Rules for occupation and studies."""
 
 import re
 from collections.abc import Iterator
@@ -6,29 +6,17 @@ from collections.abc import Iterator
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.text import word_set
 from memsidecar.language.rules.lexicon import (
-    INDUSTRIES,
     NOT_BEFORE_OCCUPATION,
     NOT_COMPANIES,
-    NOT_PLACES,
     OCCUPATIONS,
     PUPILS,
     STATUSES,
     WORKPLACES,
 )
 from memsidecar.language.rules.rule import pattern_rules, reading
-from memsidecar.language.rules.values import CAPITALISED, leading_phrase, trim
+from memsidecar.language.rules.values import leading_phrase, trim
 
 PROFILE = FactType.USER_PROFILE
-
-_PART_OF_ORGANISATION = re.compile(r" ?(?:\w+ )?(?:office|team|headquarters|hq|branch|lab|department|store|support)\b")
-_ORGANISATION_END = re.compile(r" (?:in|doing|and|on|for|from|called|to|near|with|at|out|remotely|full|part) ")
-_NOT_EMPLOYERS = word_set(
-    """
-    discord reddit twitter facebook instagram zoom slack mastodon bluesky linkedin tinder duolingo strava x tiktok
-    youtube github whatsapp telegram twitch bumble hinge mom dad mum grandma grandpa
-    """
-)
-"Services and persons that one joins or leaves without working there."
 
 _WORD = re.compile(r"[\w/+#.&'-]+")
 _OCCUPATION_END = re.compile(
@@ -50,70 +38,6 @@ WORKER = (
     rf"(?:an?|the|one of the|your average) (?:[\w/&+#.-]+ ){{0,5}}?"
     rf"(?:{'|'.join(sorted(OCCUPATIONS - PUPILS, key=len, reverse=True))})"
 )
-_PUPIL = r"(?:an?|the) (?:[\w-]+ ){0,4}?(?:student|undergrad|grad|phd|freshman|sophomore|postgrad|senior|junior)"
-
-
-def organisation(rest: str) -> Iterator[str]:
-    """Yield capitalised words, or in lower case one or two words or a kind of workplace ("a bank")."""
-    run = CAPITALISED.match(rest)
-    if run:
-        yield from _capitalised_organisation(run[0], rest[run.end() :])
-    else:
-        yield from _plain_organisation(leading_phrase(_ORGANISATION_END.split(rest, maxsplit=1)[0]))
-
-
-def _capitalised_organisation(run: str, after: str) -> Iterator[str]:
-    found = re.split(r" (?:in|at|on) ", trim(run), maxsplit=1)[0]
-    if _PART_OF_ORGANISATION.match(after):
-        found = found.split("'s")[0]
-    first = found.removeprefix("the ").split()[:1]
-    if first and first[0].lower() not in NOT_COMPANIES and not found.isdigit():
-        yield found
-
-
-def _plain_organisation(phrase: str) -> Iterator[str]:
-    words = phrase.lower().split()
-    if not words:
-        return
-    if words[0] in {"a", "an", "the", "my", "our"}:
-        if len(words) <= 6 and words[-1] in WORKPLACES:
-            yield phrase
-    elif len(words) <= 2 and not NOT_COMPANIES & set(words) and words[0][0].isalnum() and not words[0].endswith("ing"):
-        yield phrase
-
-
-def named_organisation(rest: str) -> Iterator[str]:
-    run = CAPITALISED.match(rest)
-    if run:
-        yield from _capitalised_organisation(run[0], rest[run.end() :])
-
-
-def joined_organisation(rest: str) -> Iterator[str]:
-    if not rest.lower().startswith("the ") or re.match(
-        r"the (?:Red Cross|Army|Navy|Marines|Air Force|UN|EU|NHS)\b", rest
-    ):
-        yield from (found for found in named_organisation(rest) if found.split()[0].lower() not in _NOT_EMPLOYERS)
-
-
-def _school(rest: str) -> Iterator[str]:
-    """Yield a name that has a word or the form of a school: "MIT", "the University of Oslo"."""
-    for found in named_organisation(rest):
-        if re.search(
-            r"\b(?:University|College|School|Institute|Uni|Academy|Polytechnic|State|Tech|ETH|EPFL)\b", found
-        ) or (found.isupper() and len(found) <= 5):
-            yield found
-
-
-def _client(rest: str) -> Iterator[str]:
-    """Yield the organisation behind "for": Acme, but not iOS."""
-    yield from (found for found in organisation(rest) if found.split()[0].lower() not in NOT_PLACES)
-
-
-def _industry(rest: str) -> Iterator[str]:
-    phrase = leading_phrase(re.split(r" (?:at|for|in|and|on) ", rest.removeprefix("the "), maxsplit=1)[0])
-    words = phrase.lower().split()
-    if words and len(words) <= 3 and words[0] in INDUSTRIES:
-        yield phrase
 
 
 def occupation(rest: str) -> Iterator[str]:
@@ -136,11 +60,39 @@ def _field_of(last: str, after: str) -> str:
     return match[0] if match and last in _WITH_FIELD else ""
 
 
+_NOT_TITLES = NOT_COMPANIES | {"production", "prod", "admin", "owner", "maintainer"}
+
+
+def _new_title(rest: str) -> Iterator[str]:
+    """Yield a title after "promoted to": up to five words, which need not be a known occupation."""
+    title = leading_phrase(
+        re.split(
+            r" (?:at|in|for|on|last|this|yesterday|today|with|by|after"
+            r"|and) ",
+            rest + " ",
+            maxsplit=1,
+        )[0]
+    )
+    words = title.split()
+    if 1 <= len(words) <= 5 and words[0][0].isalpha() and words[0].lower() not in _NOT_TITLES:
+        yield title
+
+
+def _business(rest: str) -> Iterator[str]:
+    """Yield a business of the user's own: "run a small bakery"."""
+    phrase = leading_phrase(re.split(r" (?:in|with|near|at|called|named|from|for|on) ", rest, maxsplit=1)[0])
+    words = phrase.lower().split()
+    if 3 <= len(words) <= 7 and (
+        words[-1] in WORKPLACES or words[-1] in {"business", "roastery", "blog", "podcast", "channel"}
+    ):
+        yield phrase
+
+
 _status = reading(rf"(?:{'|'.join(STATUSES)})(?=$|\W)")
+_CHIEF = r"(?:co-?)?(?:ceo|cto|cfo|coo|vp|founder|owner|head|director|lead|president|chair)"
 # Without an article, only before an organisation: "I'm CTO at ...", "I'm head of sales at ...".
 _title = reading(
-    r"((?:the )?(?:co-?)?(?:ceo|cto|cfo|coo|vp|founder|owner|head|director|lead|president|chair)"
-    r"(?: (?:of|and|&) [\w ]{2,30}?)??) (?:at|of|for) ",
+    rf"(?:the )?(?:new )?({_CHIEF} (?:of|and|&) [\w ]{{2,30}}?(?= (?:at|for) )|{_CHIEF}(?= (?:at|of|for) ))",
     group=1,
 )
 
@@ -171,11 +123,14 @@ RULES = [
             0.8,
         ),
         (
-            r"(?:(?:i work|i'm working|i've been working|i'm employed|i've worked|i started|i started working"
-            r"|i was hired|i got hired|i freelance)(?: (?:at|for) (?-i:[A-Z])[\w&' -]{1,30}?| (?:at|for) \w+| (?:night"
-            r"|day|evening|early) shifts?| part[ -]time| full[ -]time| remotely)? as|i(?:'ve been|'ve just been|) "
-            r"(?:got )?promoted to|i became|i've become|i've been) (?:an? |the )",
-            "became become been employed freelance hired promoted started work worked working",
+            r"(?:(?:i work|i'm working|i've been working|i'm employed|i've worked|i start|i started|i started working"
+            r"|i was hired|i got hired|i freelance|i'll work|i'll be working|i'll start|i'm starting|i'm joining"
+            r"|i joined)"
+            r"(?: (?:at |for |)(?-i:[A-Z])[\w&' -]{1,30}?| (?:at|for) \w+| nights| days"
+            r"| (?:night|day|evening|early) shifts?| part[ -]time| full[ -]time| remotely)? as|i became|i've become"
+            r"|i've been|i got a (?:new )?job as|i'm back to being) (?:an? |the )",
+            "became become been being employed freelance hired job joined joining promoted start started starting work"
+            " worked working",
             occupation,
             0.85,
         ),
@@ -189,6 +144,24 @@ RULES = [
         (r"being (?:an?|the) (?=[^,]{3,60}, (?:i|my)$)", "being", occupation, 0.75),
         (r"i'm ", "between employed freelancing retired unemployed", _status, 0.85),
         (r"i'm ", "at of for", _title, 0.8),
+        (
+            r"i(?:'ve| was| got|'ve been|'ve just been)? ?(?:been )?(?:made|promoted|moved up"
+            r"|bumped up) (?:from [\w ]{2,40} )?"
+            r"to (?:be )?(?:an? |the )?",
+            "made promoted moved bumped",
+            _new_title,
+            0.85,
+        ),
+        (r"my new (?:job|role|position|job title|title) is (?:being )?(?:an? |the )?", "new", occupation, 0.9),
+        (r"i'm now (?:an? |the )?|now i'm (?:an? |the )?", "now", occupation, 0.8),
+        (r"i (?=(?:own|run) an? )", "own run", _business, 0.75),
+        (
+            r"i (?=(?:lead|manage|run|head) (?:the|our) [\w -]{2,30}? team\b)",
+            "team",
+            reading(r"\w+ \w+ [\w -]{2,30}? team\b"),
+            0.75,
+        ),
+        (r"i(?:'ve)? (?=retired\b(?!,? \w+ed\b| from the))", "retired", reading("retired"), 0.8),
         (r"i teach ", "teach", _taught_subject, 0.75),
     ),
     *pattern_rules(
@@ -201,72 +174,5 @@ RULES = [
             _studied_subject,
             0.75,
         ),
-    ),
-    *pattern_rules(
-        PROFILE,
-        "company",
-        (
-            r"(?:i work|i'm working|i'm employed|i'm currently employed|i've been working|i've worked"
-            r"|i do freelance work|i freelance|i started working|i got a (?:new )?job|i start(?:ed)? a new job"
-            r"|i started|i landed a job) (?:\w+ly |full[ -]time |part[ -]time |over |in \w+ )?(?:at|for|@|by) ",
-            "employed freelance job landed start started work worked working",
-            organisation,
-            0.85,
-        ),
-        (
-            rf"i(?:'m| work as|'ve been|'m working as) {WORKER}(?: \w+){{0,2}}? (?:at|@) ",
-            OCCUPATION_KEYWORDS,
-            organisation,
-            0.8,
-        ),
-        (rf"i(?:'m| work as|'ve been|'m working as) {WORKER}(?: \w+){{0,2}}? for ", OCCUPATION_KEYWORDS, _client, 0.75),
-        (
-            rf"i'm {NAMED} {WORKER} (?:at|for|@) ",
-            OCCUPATION_KEYWORDS,
-            organisation,
-            0.75,
-        ),
-        (
-            r"i'm (?:the )?(?:co-?)?(?:ceo|cto|cfo|coo|vp|founder|owner|head|director)(?: (?:of|and) [\w ]{2,30}?)?? "
-            r"(?:at|of) ",
-            "at of",
-            named_organisation,
-            0.75,
-        ),
-        (r"i(?:'ve)? joined ", "joined", joined_organisation, 0.75),
-        (
-            r"i (?:run|lead|manage|head) (?:the |an? |our )?[\w -]{2,40}? at ",
-            "head lead manage run",
-            named_organisation,
-            0.75,
-        ),
-        (
-            r"my (?:company|employer|startup|firm|current employer|business) is (?:called |named )?",
-            "business company employer firm startup",
-            named_organisation,
-            0.9,
-        ),
-        (
-            r"i(?: run| own| founded| co-?founded| started| work for| work at|'m the (?:[\w-]+ ){1,3}(?:of|at"
-            r"|behind)) [\w' -]{1,60}? (?:called|named) ",
-            "called named",
-            named_organisation,
-            0.8,
-        ),
-    ),
-    *pattern_rules(
-        PROFILE,
-        "school",
-        (
-            rf"i(?:'m {_PUPIL}(?: [\w ]{{2,30}})?? at| go to| study [\w ]{{2,30}}? at|'m studying [\w ]{{2,30}}? at) ",
-            "freshman go grad junior phd postgrad senior sophomore student study studying undergrad",
-            _school,
-            0.8,
-        ),
-    ),
-    *pattern_rules(
-        PROFILE,
-        "industry",
-        (r"i work in ", "work", _industry, 0.8),
     ),
 ]

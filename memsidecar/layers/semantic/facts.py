@@ -1,5 +1,6 @@
 """Facts: put, list, delete, order for a context."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -177,7 +178,8 @@ def _age(fact: KnownFact) -> tuple[int, str, str]:
 
 
 def fact_text(fact: KnownFact) -> str:
-    """Return the fact as prompt text. A part of the key that begins the value ("uses:postgres") is written once."""
+    """Return the fact as prompt text. What the key repeats of the value ("uses:postgres") is written once."""
     prefix, _, suffix = fact.key.partition(":")
-    key = prefix if suffix and fact.value.casefold().startswith(suffix.casefold()) else fact.key
+    is_repeated = bool(suffix) and re.search(rf"(?<!\w){re.escape(suffix)}", fact.value, re.IGNORECASE) is not None
+    key = prefix if is_repeated else fact.key
     return f"{key.replace('_', ' ')}: {fact.value}"

@@ -1,0 +1,299 @@
+"""Rules for attributes and possessions: "my budget is 2,000 euros", "I drive a Skoda", "I work from home"."""
+
+import re
+from collections.abc import Iterator
+
+from memsidecar.domain.fact import FactType
+from memsidecar.language.rules.lexicon import LANGUAGES, NOT_NAMES, TOOLS
+from memsidecar.language.rules.rule import FactClaim, pattern_rules, reading, with_keywords
+from memsidecar.language.rules.values import leading_phrase, names_something, thing
+
+PROFILE = FactType.USER_PROFILE
+
+MAX_ATTRIBUTE_WORDS = 7
+
+_NAMED = (
+    *(
+        "editor",
+        "text editor",
+        "ide",
+        "shell",
+        "terminal",
+        "browser",
+        "os",
+        "operating system",
+        "distro",
+        "database",
+        "db",
+    ),
+    *("programming language", "main language", "framework", "package manager", "cloud provider", "phone", "laptop"),
+    *("computer", "machine", "desktop", "tablet", "gpu", "keyboard", "keyboard layout", "car", "bike", "motorbike"),
+    *("camera", "nickname", "username", "user name", "handle", "github", "github handle", "github username", "website"),
+    *(
+        "blog",
+        "surname",
+        "last name",
+        "middle name",
+        "maiden name",
+        "nationality",
+        "citizenship",
+        "religion",
+        "star sign",
+    ),
+    *("zodiac sign", "degree", "major", "team", "department", "school", "university", "gym", "bank", "airline", "band"),
+)
+_MEASURED = (
+    *("budget", "salary", "blood type", "shoe size", "shirt size", "t-shirt size", "dress size", "ring size", "height"),
+    *("weight", "zip code", "postcode", "postal code", "student id", "employee id", "customer number", "license plate"),
+)
+_FREE = ("goal", "main goal", "goal this year", "new year's resolution", "dream", "dream job")
+
+
+def _any_of(words: tuple[str, ...]) -> str:
+    return rf"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
+
+
+_ATTRIBUTE = re.compile(
+    rf"(?:my|our) (?:(?:current|new|main|default|primary|favou?rite|work|home|personal"
+    rf"|old) )?(?:(?P<named>{_any_of(_NAMED)})"
+    rf"|(?P<measured>{_any_of(_MEASURED)})|(?P<free>{_any_of(_FREE)}))(?: of choice)?(?:'s| is| are|:) "
+    r"(?:called |named |just |still |now |about |around |roughly |currently ){0,2}(?:an? |the )?(?P<rest>.+)",
+    re.IGNORECASE,
+)
+_THINGS = (
+    *(
+        "repo",
+        "repository",
+        "branch",
+        "server",
+        "cluster",
+        "database",
+        "db",
+        "docs",
+        "documentation",
+        "wiki",
+        "backlog",
+    ),
+    *("tickets", "pipeline", "staging", "production", "prod", "api", "website", "product", "app", "project", "team"),
+    *(
+        "office",
+        "channel",
+        "bucket",
+        "environment",
+        "domain",
+        "registry",
+        "dashboard",
+        "newsletter",
+        "blog",
+        "band",
+        "boat",
+    ),
+)
+_THING = re.compile(
+    rf"(?:my|our) (?P<what>(?:[\w-]+ ){{0,2}}?{_any_of(_THINGS)}) (?:is|are|lives?|runs?|sits?)(?: hosted| stored"
+    rf"| kept)? "
+    r"(?P<rest>(?:called|named|on|in|at|under|behind) .+)",
+    re.IGNORECASE,
+)
+_STATE = re.compile(r"\d+ (?:years?|months?|days?|weeks?|times|%)|\d+%|\w+(?:ing|ed)\b", re.IGNORECASE)
+_MAKES = (
+    r"iphone|ipad|imac|macbook|mac mini|pixel|galaxy|thinkpad|xps|surface|raspberry pi|steam deck|playstation|ps5|ps4"
+    r"|xbox"
+    r"|nintendo switch|kindle|tesla|peloton|kobo|chromebook|fairphone|oneplus|rtx|gtx|radeon|garmin|apple watch"
+    r"|fitbit|quest"
+)
+_make = reading(
+    rf"(?:an? |the |my )?(?:new |old )?((?:[\w-]+ )??(?:{_MAKES})\b(?: (?:(?-i:[A-Z0-9])[\w.-]*|pro|air"
+    rf"|mini|max|ultra|plus)){{0,3}})(?=\W*$|[,.;!?)]| (?:and|but|with|from|at|now|since|so|for|running|because"
+    rf"|btw)\b)",
+    group=1,
+)
+_experience = reading(
+    r"(?:over |more than |about |almost )?[\w+]+ years'? (?:of )?(?:\w+ ){0,2}experience(?: (?:in"
+    r"|with|as) [\w+#. ]{2,40})?"
+)
+_team_size = reading(r"team of [\w -]{1,40}?(?=$|[,.;]| (?:at|in|and|who|that|for)\b)")
+_work_mode = reading(
+    r"(?:fully |mostly |100% )?(?:remote(?:ly)?|from home|part[- ]time|full[- ]time|night shifts|nights|freelance"
+    r"|(?:three|four|3|4) days a week)(?=$|[,.;!]| (?:now|these days|and|so|but|because|since|from|at|for)\b)"
+)
+
+
+def _vehicle(rest: str) -> Iterator[str]:
+    """Yield a vehicle whose name or year stands in it: "2014 Skoda Octavia"."""
+    yield from (value for value in thing(rest) if re.search(r"\d|\b[A-Z]", value) or len(value.split()) == 1)
+
+
+def _education(rest: str) -> Iterator[str]:
+    phrase = leading_phrase(rest)
+    if (
+        names_something(phrase)
+        and len(phrase.split()) <= MAX_ATTRIBUTE_WORDS
+        and not re.match(
+            r"(?:hard"
+            r"|for)\b",
+            phrase,
+        )
+    ):
+        yield phrase
+
+
+def _skill(rest: str) -> Iterator[str]:
+    """Yield "new to Rust", where the subject is named: not "new to this"."""
+    match = re.match(r"((?:\w+ ){1,3}?(?:to|in|with|at|on)) (.+)", rest, re.IGNORECASE)
+    subject = leading_phrase(match[2]) if match else ""
+    if match and names_something(subject) and len(subject.split()) <= 4 and not re.match(r"(?:\w+ing|work)\b", subject):
+        yield f"{match[1]} {subject}"
+
+
+def _skill_key(value: str) -> str:
+    return f"skill:{re.sub(r'^.*?(?: to| in| with| at| on) ', '', value.lower())[:60]}"
+
+
+def _whereabouts(rest: str) -> Iterator[str]:
+    """Yield where or under which name a thing of the user is: "on GitLab", "called trunk"."""
+    phrase = leading_phrase(rest)
+    words = phrase.split()
+    is_named = words[:1] in (["called"], ["named"]) or re.search(r"\d|[A-Z]", phrase)
+    if (
+        2 <= len(words) <= 6
+        and is_named
+        and words[1].lower() not in {"fire", "hold", "track", "me", "it", "this", "version"}
+    ):
+        yield phrase
+
+
+RULES = [
+    *pattern_rules(
+        PROFILE,
+        _skill_key,
+        (
+            r"i'm (?:\w+ )?(?=(?:new to|an? (?:(?:complete|total|absolute) )?(?:beginner|novice|newbie|expert) (?:in"
+            r"|with|at|on)"
+            r"|experienced (?:in|with)|proficient (?:in|with)) )",
+            "new beginner novice newbie expert experienced proficient",
+            _skill,
+            0.75,
+        ),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "height",
+        (
+            r"i'm (?:about |around )?",
+            "i",
+            reading(r"\d{3} ?cm\b|\d\.\d+ ?m(?:eters)? tall|\d(?:'\d{1,2}|ft ?\d*)\b"),
+            0.85,
+        ),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "weight",
+        (
+            r"i weigh (?:about |around )?",
+            "weigh",
+            reading(r"\d{2,3}(?:\.\d)? ?(?:kg|kilos?|lbs?|pounds|stone)\b"),
+            0.85,
+        ),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "vehicle",
+        (
+            r"i (?:drive|ride) (?:an? |my (?:old |trusty )?)(?!lot\b|bit\b|bus\b|hard\b"
+            r"|point\b)",
+            "drive ride",
+            _vehicle,
+            0.75,
+        ),
+    ),
+    *pattern_rules(
+        PROFILE,
+        lambda value: f"device:{value.lower()[:60]}",
+        (r"i(?: have|'ve got| own| bought| got| use|'m on|'m using) ", "have own bought got use on using", _make, 0.75),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "experience",
+        (r"i have ", "experience", _experience, 0.8),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "team",
+        (r"i (?:manage|lead|run|head|supervise|am in charge of) an? (?:\w+ )?(?=team of )", "team", _team_size, 0.8),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "work mode",
+        (r"i work ", "work", _work_mode, 0.7),
+    ),
+    *pattern_rules(
+        PROFILE,
+        "education",
+        (
+            r"i(?:'ve| have) an? (?=(?:[\w']+ ){0,2}?(?:degree|phd|doctorate|master's|masters|bachelor's|mba"
+            r"|diploma) in )",
+            "degree phd doctorate master masters bachelor mba diploma",
+            _education,
+            0.8,
+        ),
+        (
+            r"i (?=(?:studied|majored in|graduated (?:in|from)|(?:finished|completed|got|did) (?:my|a) (?:degree|phd"
+            r"|masters?|master's"
+            r"|bachelor's) in) (?!an? |the |this |that |it\b|your |my |hard\b|for "
+            r"|how |what )\w)",
+            "studied majored graduated finished completed got did",
+            _education,
+            0.75,
+        ),
+    ),
+]
+
+
+@with_keywords(" ".join(_THINGS))
+def whereabouts(clause: str) -> Iterator[FactClaim]:
+    """Find names and places of the user's things: "our repo is on GitLab", "our main branch is called trunk"."""
+    match = _THING.match(clause)
+    if match:
+        yield from (FactClaim(PROFILE, match["what"].lower(), value, 0.75) for value in _whereabouts(match["rest"]))
+
+
+@with_keywords(" ".join((*_NAMED, *_MEASURED, *_FREE)))
+def attribute(clause: str) -> Iterator[FactClaim]:
+    """Find the value of an attribute: "my editor is helix", "my shoe size is 43", "my goal is to run a marathon"."""
+    match = _ATTRIBUTE.match(clause)
+    if match is None:
+        return
+    key = (match["named"] or match["measured"] or match["free"]).lower()
+    value = leading_phrase(match["rest"].removeprefix("to ") if match["free"] else match["rest"])
+    is_short = 0 < len(value.split()) <= MAX_ATTRIBUTE_WORDS and (
+        names_something(value) or value[0] in "$€£" or value[0].isdigit()
+    )
+    if is_short and (_is_goal(value) if match["free"] else _fits(key, value)):
+        yield FactClaim(PROFILE, _key(key, value), value, 0.85)
+
+
+def _is_goal(value: str) -> bool:
+    return not re.search(
+        r"\b(?:this|that|these|it)\b(?! (?:year|month|summer|season|spring"
+        r"|winter))",
+        value,
+        re.IGNORECASE,
+    )
+
+
+def _fits(key: str, value: str) -> bool:
+    """Whether the value is a name, a known tool or a measure, and not a state: "slow", "at 40%", "10 years old"."""
+    first = value.split(maxsplit=1)[0]
+    if _STATE.match(value):
+        return False
+    if key.endswith(("name", "handle")) and " " not in value:
+        return value.lower() not in NOT_NAMES
+    is_number = first[0].isdigit() or first[0] in "$€£"
+    return first.lower() in TOOLS or first[0].isupper() or (is_number and (key in _MEASURED or " " in value))
+
+
+def _key(attribute: str, value: str) -> str:
+    if attribute == "main language":
+        return "languages" if value.lower() in LANGUAGES else "programming language"
+    return attribute
