@@ -96,7 +96,6 @@ LATE_IMPORTS: dict[str, str] = {}
 SHORT_MODULES: dict[str, str] = {
     "context/request.py": "the type that every module of context takes",
     "domain/byte_size.py": "one value type",
-    "domain/fact.py": "the types of facts, which several packages share",
     "domain/ids.py": "the rules for ids",
     "endpoint/errors.py": "the errors of an endpoint, which its callers import without the client",
     "layers/ownership.py": "used by five layers",

@@ -151,7 +151,7 @@ def _skill_key(value: str) -> str:
 
 
 def _whereabouts(rest: str) -> Iterator[str]:
-    """Yield where or under which name a thing of the user is: "on GitLab", "called trunk"."""
+    """Yield where or under which name a thing of the user is: "on Heroku", "called trunk"."""
     phrase = leading_phrase(rest)
     words = phrase.split()
     is_named = words[:1] in (["called"], ["named"]) or re.search(r"\d|[A-Z]", phrase)
@@ -252,7 +252,7 @@ RULES = [
 
 @with_keywords(" ".join(_THINGS))
 def whereabouts(clause: str) -> Iterator[FactClaim]:
-    """Find names and places of the user's things: "our repo is on GitLab", "our main branch is called trunk"."""
+    """Find names and places of the user's things: "our app is on Heroku", "our main branch is called trunk"."""
     match = _THING.match(clause)
     if match:
         yield from (FactClaim(PROFILE, match["what"].lower(), value, 0.75) for value in _whereabouts(match["rest"]))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.text import word_set
-from memsidecar.language.rules.german_text import NOT_ASSERTED, ORDER, QUESTION, REMEMBER, clauses, without_lead_in
+from memsidecar.language.rules.german_orders import order
+from memsidecar.language.rules.german_text import BETWEEN, NOT_ASSERTED, QUESTION, REMEMBER, clauses, without_lead_in
 from memsidecar.language.rules.health import allergy_key
 from memsidecar.language.rules.lexicon import GIVEN_NAMES, TOOLS
 from memsidecar.language.rules.notes import CONFIDENCE, notes
@@ -105,33 +106,11 @@ _NOT_NAMES = word_set(
     "deutscher deutsche lehrer lehrerin arzt ärztin rentner rentnerin polizist student studentin so wie"
 )
 
-_LANGUAGES = (
-    r"(?:deutsch|englisch|französisch|spanisch|italienisch|portugiesisch|niederländisch|polnisch|türkisch|russisch"
-    r"|japanisch"
-    r"|chinesisch|arabisch)"
-)
-_ASPECTS = {
-    "answer language": rf"(?:auf|in) {_LANGUAGES}",
-    "emojis": r"emojis?|smileys?",
-    "bullet points": r"stichpunkte\w*|aufzählung\w*|fließtext",
-    "tables": r"tabellen?",
-    "markdown": r"markdown",
-    "wording": r"fachbegriffe\w*|fachjargon|fremdwörter\w*|einfache\w* (?:worte\w*|sprache)|anglizismen",
-    "examples": r"beispiele?n?",
-    "answer tone": r"förmlich\w*|formell\w*|informell\w*|locker\w*|höflich\w*|direkt\w*|duze|sieze|per du"
-    r"|freundlich\w*|ehrlich\w*",
-    "answer length": r"kurze?|kürzer|knapp\w*|ausführlich\w*|detailliert\w*|lang|prägnant\w*|in \w+ (?:satz|sätzen"
-    r"|worten|wörtern)",
-}
-_ASPECT = {key: re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE) for key, pattern in _ASPECTS.items()}
 _NO_THINGS = word_set("es das dich dies dieses ihn sie alles nichts beides so nicht diese deine was wie")
 _NO_PLACES = word_set("moment ausland haus erdgeschoss zentrum wohnheim hotel keller dachgeschoss stock angst frieden")
 _NO_EMPLOYERS = word_set(
     "arbeit freunden freund freundin eltern oma opa mama papa hause arzt zahnarzt meeting sport familie"
 )
-_BETWEEN = re.compile(r",\s*(?:und )?|\s+und\s+", re.IGNORECASE)
-_FILLER = re.compile(r"\b(?:bitte|mir|mit mir|dich|deine antworten|antworten)\b ?", re.IGNORECASE)
-_STYLE_ONLY = re.compile(r"(?:duze|sieze) mich", re.IGNORECASE)
 
 
 def claims(sentence: Sentence) -> Iterator[FactClaim]:
@@ -163,7 +142,7 @@ def _items(rest: str) -> Iterator[str]:
         rest,
         maxsplit=1,
     )[0]
-    for item in _BETWEEN.split(phrase):
+    for item in BETWEEN.split(phrase):
         value = trim(re.sub(r"^(?:kein(?:e|en)? |den |die |das |gerne? )", "", item.strip(), flags=re.IGNORECASE))
         if 1 <= len(value.split()) <= 4 and value[0].isalpha() and value.lower() not in _NO_THINGS:
             yield value
@@ -178,7 +157,7 @@ def _employer(rest: str) -> Iterator[str]:
 
 
 def _tools(rest: str) -> Iterator[str]:
-    for item in _BETWEEN.split(re.split(r"[.;!?()]| (?:für|seit|bei|auf|als|in|im)\b", rest, maxsplit=1)[0]):
+    for item in BETWEEN.split(re.split(r"[.;!?()]| (?:für|seit|bei|auf|als|in|im)\b", rest, maxsplit=1)[0]):
         words = item.removeprefix("kein ").removeprefix("keine ").split()
         count = next((at for at, word in enumerate(words) if not _is_tool_word(word, at)), len(words))
         if count:
@@ -293,26 +272,6 @@ def named(clause: str) -> Iterator[FactClaim]:
         yield FactClaim(PROFILE, f"pet:{name.lower()}", f"{name} ({_ANIMAL_KEYS[who]})", 0.85)
     elif not (match["is"] and re.search(rf"(?:{_OCCUPATIONS})(?:in)?$", name, re.IGNORECASE)):
         yield FactClaim(PROFILE, _RELATION_KEYS[who], name, 0.9)
-
-
-@with_keywords(
-    "antworte schreib schreibe sprich rede keine ohne verwende benutze nutze vermeide halte fass fasse sei duze sieze"
-    " lass erkläre formuliere auf"
-)
-def order(clause: str) -> Iterator[FactClaim]:
-    """Find orders about answers: "antworte bitte kurz und auf Englisch", "keine Emojis"."""
-    match = ORDER.match(clause)
-    if match is None:
-        return
-    if _STYLE_ONLY.search(clause):
-        yield FactClaim(PREFERENCE, "answer tone", trim(clause), 0.8)
-        return
-    for part in _BETWEEN.split(match["how"]):
-        key = next((key for key, pattern in _ASPECT.items() if pattern.search(part)), "")
-        if key:
-            value = trim(_FILLER.sub("", part))
-            without = f"{match['left']} " if match["left"] and not value.lower().startswith(("kein", "ohne")) else ""
-            yield FactClaim(PREFERENCE, key, without + value, 0.8)
 
 
 _INDEX = RuleIndex([*RULES, named, order])

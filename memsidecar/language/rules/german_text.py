@@ -66,6 +66,7 @@ ORDER = re.compile(
     r"|benutze|nutze)\b|(?=auf [\w]+(?: bitte| antworten)?\W*$))(?P<how>.*)",
     re.IGNORECASE,
 )
+BETWEEN = re.compile(r",\s*(?:und )?|\s+und\s+", re.IGNORECASE)
 
 
 def introduces_quote(sentence: Sentence) -> bool:

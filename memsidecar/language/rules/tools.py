@@ -196,7 +196,7 @@ RULES = [
 
 @with_keywords("switched migrated moved changed converted ported")
 def changed_tool(clause: str) -> Iterator[FactClaim]:
-    """Find the tool that another one replaced: "we switched from Jenkins to GitLab CI"."""
+    """Find the tool that another one replaced: "we switched from Jenkins to Nomad"."""
     match = _CHANGED.match(clause)
     if match is None:
         return
