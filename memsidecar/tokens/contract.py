@@ -26,7 +26,7 @@ class Counter(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in a receipt: "o200k_base", "cl100k_base", "chars/4", "chars/4 x 1.08", "module:function"."""
+        """Name in a receipt, for example "o200k_base", "claude estimate x 1.08", "module:function"."""
 
     @property
     def exact(self) -> bool:

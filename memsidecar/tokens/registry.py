@@ -5,11 +5,12 @@ from threading import Lock
 from memsidecar.tokens import contract
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.estimate import Calibrated, CharsPerFour, InvalidCounter, load_custom
+from memsidecar.tokens.families import BASE_VOCABULARY, FAMILIES, FamilyCounter, TokenClasses
 from memsidecar.tokens.models import lookup
 from memsidecar.tokens.tiktoken_counter import VOCABULARIES, TiktokenCounter
 
 # The setting has no slash, receipts have one.
-_CHARS_PER_FOUR = ("chars/4", "chars4")
+_CHARS_PER_FOUR_SETTING = "chars4"
 
 
 class Counters(contract.Counters):
@@ -18,15 +19,18 @@ class Counters(contract.Counters):
     def __init__(self, default: str) -> None:
         """Raises InvalidCounter, so that a wrong setting fails at start."""
         self._lock = Lock()
-        self._by_name: dict[str, Counter] = {}
+        exact = [TiktokenCounter(name) for name in VOCABULARIES]
+        classes = TokenClasses(next(counter for counter in exact if counter.name == BASE_VOCABULARY))
+        built_in: list[Counter] = [*exact, *(FamilyCounter(family, classes) for family in FAMILIES), CharsPerFour()]
+        self._by_name = {counter.name: counter for counter in built_in}
         self.default: Counter = self.named(default)
 
     def named(self, name: str) -> Counter:
         """Return the same instance for the same name. Raises InvalidCounter for an unknown name."""
-        name = "chars/4" if name in _CHARS_PER_FOUR else name
+        name = CharsPerFour.name if name == _CHARS_PER_FOUR_SETTING else name
         with self._lock:
             if name not in self._by_name:
-                self._by_name[name] = _open(name)
+                self._by_name[name] = _load(name)
             return self._by_name[name]
 
     def for_model(self, model: str, factor: float = 1.0) -> Counter:
@@ -36,11 +40,7 @@ class Counters(contract.Counters):
         return counter if counter.exact or factor == 1 else Calibrated(counter, factor)
 
 
-def _open(name: str) -> Counter:
-    if name in VOCABULARIES:
-        return TiktokenCounter(name)
-    if name in _CHARS_PER_FOUR:
-        return CharsPerFour()
+def _load(name: str) -> Counter:
     if ":" in name:
         return load_custom(name)
     known = ", ".join([*VOCABULARIES, "chars4", "module:function"])

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 from threading import Lock
 
 import tiktoken
@@ -137,10 +138,19 @@ class TiktokenCounter:
         self._loaded()
 
     def count(self, text: str) -> int:
+        return len(self.encode(text))
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ranks of the text's tokens."""
         encoding = self._loaded()
         if len(text) <= MAX_WHITESPACE_RUN:
-            return len(encoding.encode_ordinary(text))
-        return sum(len(encoding.encode_ordinary(block)) for block in _blocks(text))
+            return encoding.encode_ordinary(text)
+        return list(chain.from_iterable(map(encoding.encode_ordinary, _blocks(text))))
+
+    def tokens(self) -> Iterator[bytes]:
+        """Yield all tokens of the vocabulary in the order of their ranks, without gaps."""
+        encoding = self._loaded()
+        return map(encoding.decode_single_token_bytes, range(encoding.n_vocab))
 
     def _loaded(self) -> tiktoken.Encoding:
         if self._encoding is not None:

@@ -18,7 +18,7 @@ from memsidecar.v1.context_pb2 import BuildContextResponse, Section, SectionBudg
 from memsidecar.v1.message_pb2 import Message, ToolCall
 
 COUNTERS = Counters("o200k_base")
-TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
+TOKENIZERS = ("o200k_base", "cl100k_base", "chars4", "claude estimate")
 BUDGETS = Budgets()
 
 

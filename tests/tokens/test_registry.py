@@ -55,8 +55,9 @@ def test_an_empty_model_is_counted_by_the_default() -> None:
 
 def test_a_factor_corrects_estimates_and_leaves_exact_counts_alone() -> None:
     counters = Counters("o200k_base")
-    assert counters.for_model("claude-sonnet-4-5", 1.08).name == "chars/4 x 1.08"
-    assert counters.for_model("claude-sonnet-4-5").name == "chars/4"
+    assert counters.for_model("claude-sonnet-4-5", 1.08).name == "claude estimate x 1.08"
+    assert counters.for_model("claude-sonnet-4-5").name == "claude estimate"
+    assert counters.for_model("gpt4o", 0.9).name == "o200k_base estimate x 0.90"
     assert counters.for_model("gpt-4o", 1.08).name == "o200k_base"
 
 

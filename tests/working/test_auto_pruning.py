@@ -15,10 +15,9 @@ from memsidecar.v1.memory_pb2 import (
 from memsidecar.v1.session_pb2 import SessionPolicy, SetPolicyRequest
 from tests.scenarios.conversation import Conversation
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
-from tests.working.components import QUICK
 
 TURNS = 10
-SAME_MODEL, OTHER_MODEL = "claude-3-opus", "mistral-large"
+SAME_MODEL, OTHER_MODEL = "gpt-4o", "mistral-large"
 STRATEGIES = (
     PRUNE_STRATEGY_RECENCY,
     PRUNE_STRATEGY_TURNS,
@@ -32,7 +31,7 @@ each_model = pytest.mark.parametrize("model", ["", SAME_MODEL, OTHER_MODEL])
 @pytest.fixture(scope="module")
 def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
     """A sidecar whose estimates for one of the models are half of the reported usage."""
-    with SidecarProcess(tmp_path_factory.mktemp("sidecar") / "data", *QUICK) as running:
+    with SidecarProcess(tmp_path_factory.mktemp("sidecar") / "data") as running:
         with running.client() as client:
             usage = pb.ReportUsageRequest(model=OTHER_MODEL, estimated_tokens=100, actual_tokens=200)
             client.memory.ReportUsage(usage, timeout=CALL_SECONDS)
