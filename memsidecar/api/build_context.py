@@ -14,6 +14,7 @@ from memsidecar.context.request import ContextRequest
 from memsidecar.context.retrieval import Retrieval
 from memsidecar.domain.errors import BudgetTooSmall, InvalidField, TooLarge
 from memsidecar.domain.ids import optional_id
+from memsidecar.tokens.models import lookup, nearest_name
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import Scope
 
@@ -44,6 +45,7 @@ class BuildContextHandler:
             raise TooLarge(
                 f"the context has more than the {MAX_CONTEXT_BYTES} bytes of an answer: ask for fewer tokens"
             )
+        _warn_of_unknown_model(context_request.model, response)
         return response
 
     def _build(self, context_request: ContextRequest, dry_run: bool = False) -> ContextBuild:
@@ -106,6 +108,18 @@ class BuildContextHandler:
             include_reasoning=request.include_reasoning,
             fill=share("context_fill", request.context_fill) if request.HasField("context_fill") else None,
         )
+
+
+def _warn_of_unknown_model(model: str, response: BuildContextResponse) -> None:
+    """Add the warning to the receipt. A misspelled name would otherwise have another tokenizer and budget unnoticed."""
+    if lookup(model).known:
+        return
+    nearest = response.receipt.nearest_model = nearest_name(model)
+    suggestion = f"; the most similar known name is {nearest!r}" if nearest else ""
+    response.receipt.warnings.append(
+        f"the model {model!r} is not known: its tokens are estimated with o200k_base, and without max_tokens it has "
+        f"the default budget{suggestion}"
+    )
 
 
 def _is_too_large(response: BuildContextResponse) -> bool:

@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from memsidecar.v1 import memory_pb2 as pb
+from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.message_pb2 import RoleNumbers, SessionStats
 from tests.scenarios.conversation import Conversation
 from tests.support.process import Client, SidecarProcess, refusal
@@ -60,9 +61,34 @@ def test_a_model_is_counted_by_its_own_tokenizer(conversation: Conversation) -> 
     assert (stats.tokens_by_role.user, stats.message_count) == (stats.tokens, 1)
 
 
-def test_an_estimated_model_counts_four_characters_a_token(conversation: Conversation, model: str) -> None:
-    conversation.add("x" * 4000)
-    assert 1000 <= conversation.count(model).tokens <= 1010
+def test_an_estimated_model_counts_no_less_than_o200k(conversation: Conversation, model: str) -> None:
+    conversation.add("我们把发布时间从星期二改到了星期四。" * 40)
+    exact = conversation.count("gpt-4o").tokens
+    assert 1.4 * exact < conversation.count(model).tokens < 1.8 * exact
+
+
+def test_an_unknown_model_is_answered_with_a_warning_and_the_nearest_name(conversation: Conversation) -> None:
+    conversation.add(PROSE)
+    request = BuildContextRequest(session_id=conversation.session_id, model="gpt4o")
+    receipt = conversation.client.memory.BuildContext(request).receipt
+    assert (receipt.tokenizer, receipt.exact, receipt.nearest_model) == ("o200k_base estimate", False, "gpt-4o")
+    assert len(receipt.warnings) == 1
+    assert "'gpt4o'" in receipt.warnings[0] and "'gpt-4o'" in receipt.warnings[0]
+    assert conversation.count("gpt4o").tokens == conversation.count("gpt-4o").tokens
+
+
+@pytest.mark.parametrize("known", ["", "gpt-4o", "claude-sonnet-4-5", "normal"])
+def test_a_known_model_is_answered_without_a_warning(conversation: Conversation, known: str) -> None:
+    conversation.add(PROSE)
+    request = BuildContextRequest(session_id=conversation.session_id, model=known)
+    receipt = conversation.client.memory.BuildContext(request).receipt
+    assert (list(receipt.warnings), receipt.nearest_model) == ([], "")
+
+
+def test_an_unknown_name_without_a_similar_one_has_only_the_warning(conversation: Conversation) -> None:
+    request = BuildContextRequest(session_id=conversation.session_id, model="our-own-tune")
+    receipt = conversation.client.memory.BuildContext(request).receipt
+    assert len(receipt.warnings) == 1 and receipt.nearest_model == ""
 
 
 def test_reported_usage_corrects_the_next_count(conversation: Conversation, model: str) -> None:

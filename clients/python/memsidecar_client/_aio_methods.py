@@ -675,8 +675,8 @@ class AsyncMethods(AsyncCalls):
         user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required. For an unknown session the context is built from the other sources.
         query: The query for retrieval. Empty: the newest user message.
-        model: Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are
-            estimated.
+        model: Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as
+            o200k_base, has the default budget, and is answered with a warning in the receipt.
         max_tokens: The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting
             context_budget). If the mandatory parts (system prompt, selected facts, the last 2 messages with
             their tool exchanges, schemas, reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason

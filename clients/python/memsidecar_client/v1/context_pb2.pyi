@@ -186,13 +186,17 @@ class SectionReceipt(_message.Message):
     def __init__(self, section: _Optional[_Union[Section, str]] = ..., limit_tokens: _Optional[int] = ..., used_tokens: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemReceipt, _Mapping]]] = ..., left_out_count: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("sections", "tokenizer", "exact", "query")
+    __slots__ = ("sections", "tokenizer", "exact", "query", "warnings", "nearest_model")
     SECTIONS_FIELD_NUMBER: _ClassVar[int]
     TOKENIZER_FIELD_NUMBER: _ClassVar[int]
     EXACT_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    NEAREST_MODEL_FIELD_NUMBER: _ClassVar[int]
     sections: _containers.RepeatedCompositeFieldContainer[SectionReceipt]
     tokenizer: str
     exact: bool
     query: str
-    def __init__(self, sections: _Optional[_Iterable[_Union[SectionReceipt, _Mapping]]] = ..., tokenizer: _Optional[str] = ..., exact: _Optional[bool] = ..., query: _Optional[str] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    nearest_model: str
+    def __init__(self, sections: _Optional[_Iterable[_Union[SectionReceipt, _Mapping]]] = ..., tokenizer: _Optional[str] = ..., exact: _Optional[bool] = ..., query: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., nearest_model: _Optional[str] = ...) -> None: ...

@@ -276,7 +276,8 @@ pub struct BuildContextRequest {
     /// The query for retrieval. Empty: the newest user message.
     #[prost(string, tag = "4")]
     pub query: ::prost::alloc::string::String,
-    /// Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated.
+    /// Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base, has the
+    /// default budget, and is answered with a warning in the receipt.
     #[prost(string, tag = "5")]
     pub model: ::prost::alloc::string::String,
     /// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). If
@@ -413,7 +414,7 @@ pub struct Receipt {
     /// All sections. Their used_tokens add up to total_tokens.
     #[prost(message, repeated, tag = "1")]
     pub sections: ::prost::alloc::vec::Vec<SectionReceipt>,
-    /// For example "o200k_base", or "chars/4 x 1.08".
+    /// For example "o200k_base", or "claude estimate x 1.08" for a calibrated estimate.
     #[prost(string, tag = "2")]
     pub tokenizer: ::prost::alloc::string::String,
     /// The tokenizer is the model's own, so the counts are exact and not estimates.
@@ -422,6 +423,13 @@ pub struct Receipt {
     /// The query that was used for retrieval.
     #[prost(string, tag = "4")]
     pub query: ::prost::alloc::string::String,
+    /// Problems of the request that did not prevent the response, as sentences for a log: an unknown model. Empty if none.
+    #[prost(string, repeated, tag = "5")]
+    pub warnings: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The known model whose name is most similar to that of an unknown model ("gpt-4o" for "gpt4o"). Empty if the model
+    /// is known or absent, or if no name is similar. The counts and the budget are not those of this model.
+    #[prost(string, tag = "6")]
+    pub nearest_model: ::prost::alloc::string::String,
 }
 /// The sections of a context. The limits given here are the defaults at a budget of 8,000 tokens and scale with the
 /// budget. Tokens that a section does not use go to the working section, up to its own maximum.

@@ -430,7 +430,8 @@ impl BuildContextRequest {
 
     /// Sets `model`.
     ///
-    /// Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated.
+    /// Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base, has the
+    /// default budget, and is answered with a warning in the receipt.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.model = model.into();

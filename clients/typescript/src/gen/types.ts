@@ -510,12 +510,22 @@ export interface BuildContextResponse {
 export interface Receipt {
     /** All sections. Their usedTokens add up to totalTokens. */
     sections: SectionReceipt[];
-    /** For example "o200k_base", or "chars/4 x 1.08". */
+    /** For example "o200k_base", or "claude estimate x 1.08" for a calibrated estimate. */
     tokenizer: string;
     /** The tokenizer is the model's own, so the counts are exact and not estimates. */
     exact: boolean;
     /** The query that was used for retrieval. */
     query: string;
+    /**
+     * Problems of the request that did not prevent the response, as sentences for a log: an unknown model. Empty
+     * if none.
+     */
+    warnings: string[];
+    /**
+     * The known model whose name is most similar to that of an unknown model ("gpt-4o" for "gpt4o"). Empty if the
+     * model is known or absent, or if no name is similar. The counts and the budget are not those of this model.
+     */
+    nearestModel: string;
 }
 
 /** The receipt of one section. */
@@ -1409,7 +1419,10 @@ export interface BuildContextRequest {
     sessionId: string;
     /** The query for retrieval. Empty: the newest user message. */
     query?: string | undefined;
-    /** Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated. */
+    /**
+     * Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base,
+     * has the default budget, and is answered with a warning in the receipt.
+     */
     model?: string | undefined;
     /**
      * The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget).
