@@ -57,6 +57,11 @@ decided decision declined deployed engaged enrolled finished fixed goal graduate
 named owner picked planned planning postponed prefer prefers preferred promised quit rejected required requirement
 resolved scheduled settled signed switched
 """)
+RESULT_WORDS = word_set("""
+because broke broken caused causes completed crashed deadlock error failed failing fails fixes improved increased
+introduced measured merged migrated outage passed passes published reached reduced released reproduced resolved
+result results reverted rolled shipped solved solution succeeded upgraded
+""")
 FIRST_PERSON = word_set("i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours")
 SECOND_PERSON = word_set("you you're you've you'd you'll your yours yourself")
 

@@ -9,6 +9,7 @@ from memsidecar.language.extractive.lexicon import (
     DECISION_WORDS,
     FIRST_PERSON,
     PLEASANTRY,
+    RESULT_WORDS,
     SECOND_PERSON,
     VAGUE_OPENING,
     Word,
@@ -24,18 +25,19 @@ _MAX_REJECTED = 12  # after so many rejected in a row, no other sentence would f
 _MIN_CONTENT_WORDS = 3  # with fewer content words a sentence is a remark
 
 _QUESTION = re.compile(r"[?\uff1f\u061f][\"'\u201d\u2019)\]*_\u300d\u300f\uff09]*\Z")
+_COLONS = (":", "\uff1a")
 _URL = re.compile(r"\b(?:https?://|www\.)\S+")
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A sentence with its position in the conversation, the weights of its words and its cost.
+    """Sentences that belong together, mostly one, with their positions, the weights of their words and their cost.
 
     Of equal candidates the one with the lower `tie_break` comes first. A tie-break that depends on the sentence alone
     makes a rolling summary a fair sample of all ages, neither all old nor all new.
     """
 
-    position: int
+    positions: tuple[int, ...]
     tie_break: int
     weights: Mapping[str, float]
     factor: float
@@ -58,9 +60,9 @@ def select(candidates: Sequence[Candidate], distinctive: float, accept: Callable
     `distinctive` is the least weight of a name or a number.
     """
     covered: set[str] = set()
-    by_position = {candidate.position: candidate for candidate in candidates}
+    by_position = {candidate.positions[0]: candidate for candidate in candidates}
     heap = [
-        (-candidate.density(covered), candidate.tie_break, candidate.position)
+        (-candidate.density(covered), candidate.tie_break, candidate.positions[0])
         for candidate in candidates
         if candidate.factor
     ]
@@ -94,6 +96,12 @@ class Salience:
     decision: float = 1.4
     """A sentence that states a decision."""
 
+    result: float = 1.1
+    """A sentence that states a result, a cause or a failure."""
+
+    answered: float = 1.1
+    """A question with its answer: the answer alone says nothing."""
+
     first_person: float = 1.2
     """Statements of speakers about themselves, which no other source has."""
 
@@ -101,19 +109,27 @@ class Salience:
     """Sentences that address the other speaker: mostly praise and advice."""
 
     question: float = 0.6
-    pleasantry: float = 0.5
+    pleasantry: float = 0.4
     bracketed: float = 0.5
     """Text in brackets: mostly a description of an attachment."""
 
     vague_opening: float = 0.75
     """A sentence that begins with "it" or "that" and so depends on another one."""
 
+    introduction: float = 0.5
+    """A sentence that ends with a colon: mostly, code or data after it is left out."""
+
     remark: float = 0.5
     assistant: float = 0.8
     """The user's statements cannot be produced again; most of the assistant's can."""
 
-    tool: float = 0.3
-    """Tool results and system instructions."""
+    system: float = 0.3
+    """Instructions to the assistant."""
+
+    @property
+    def distinctive(self) -> float:
+        """The least weight of a name or a number."""
+        return min(self.name, self.number)
 
     def weights(self, words: Iterable[Word]) -> Mapping[str, float]:
         """Return the distinct roots of a sentence with their weights."""
@@ -133,28 +149,29 @@ class Salience:
         """Return the factor of the whole sentence; 0 for one without content."""
         content_words = sum([weight > self.common for weight in weights.values()])
         is_pleasantry = PLEASANTRY.match(sentence.text)
-        if content_words < (_MIN_CONTENT_WORDS if is_pleasantry else 1 + _is_question(sentence.text)):
+        if content_words < (_MIN_CONTENT_WORDS if is_pleasantry else 1 + is_question(sentence.text)):
             return 0.0
         forms = {form for _, _, form in words}
         return self._role_factor(sentence.label) * self._form_factor(sentence.text, content_words) * self._stance(forms)
 
     def _role_factor(self, label: str) -> float:
-        return {"Assistant": self.assistant, "Tool": self.tool, "System": self.tool}.get(label, 1.0)
+        return {"Assistant": self.assistant, "System": self.system}.get(label, 1.0)
 
     def _form_factor(self, text: str, content_words: int) -> float:
         return (
             (self.remark if content_words < _MIN_CONTENT_WORDS else 1.0)
             * (self.pleasantry if PLEASANTRY.match(text) else 1.0)
-            * (self.question if _is_question(text) else 1.0)
+            * (self.question if is_question(text) else 1.0)
             * (self.bracketed if text.startswith(("[", "(")) else 1.0)
             * (self.vague_opening if VAGUE_OPENING.match(text) else 1.0)
+            * (self.introduction if text.endswith(_COLONS) else 1.0)
         )
 
     def _stance(self, forms: Set[str]) -> float:
-        decision = self.decision if forms & DECISION_WORDS else 1.0
+        outcome = self.decision if forms & DECISION_WORDS else self.result if forms & RESULT_WORDS else 1.0
         if forms & FIRST_PERSON:
-            return decision * self.first_person
-        return decision * (self.second_person if forms & SECOND_PERSON else 1.0)
+            return outcome * self.first_person
+        return outcome * (self.second_person if forms & SECOND_PERSON else 1.0)
 
 
 def classified_words(sentence: str) -> list[Word]:
@@ -162,5 +179,5 @@ def classified_words(sentence: str) -> list[Word]:
     return [classify(word) for word in split_words(_URL.sub(" ", sentence))]
 
 
-def _is_question(text: str) -> bool:
+def is_question(text: str) -> bool:
     return bool(_QUESTION.search(text))

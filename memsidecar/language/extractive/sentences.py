@@ -8,12 +8,12 @@ from typing import NamedTuple
 from memsidecar.domain.message import Role
 from memsidecar.domain.text import split_sentences
 from memsidecar.language.contract import Utterance
+from memsidecar.language.extractive.raw_output import is_raw, prose_lines
 
 MAX_SENTENCE_CHARACTERS = 240  # a longer sentence, such as an unpunctuated paragraph, is cut
 _MAX_LABEL_CHARACTERS = 40
 _MAX_ABBREVIATION_CHARACTERS = 16
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _LIST_MARKER = re.compile(r"\A(?:[-*+>•#]+\s+|\d{1,3}[.)]\s+)+")
 _FULL_STOP = re.compile(r"\.[\"'\u201d\u2019)\]]*\Z")
 _ABBREVIATION = re.compile(
@@ -21,8 +21,6 @@ _ABBREVIATION = re.compile(
     r"|\b(?:[A-Za-z]\.)+[A-Za-z])\.\Z"
 )
 _LETTER = re.compile(r"[^\W_]")
-_SYMBOL = re.compile(r"[{}\[\]<>;=|\\/$&*_`\"()]")
-_MAX_SYMBOL_SHARE = 0.12  # with a larger share of symbols a line is code, markup or data
 _SPACE = re.compile(r"\s")
 _PAUSE = re.compile(r"[,;:\u3001\uff0c\uff1b]\s*|\s+[-\u2013\u2014]+\s+")
 _LABEL = re.compile(rf"([^\W_][^:\n]{{0,{_MAX_LABEL_CHARACTERS - 1}}}): (?=\S)")
@@ -70,8 +68,8 @@ def _looks_like_a_name(label: str) -> bool:
 
 
 def prose_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences in order, without code blocks and without lines that look like code or JSON."""
-    for line in _strip_code_blocks(text).splitlines():
+    """Yield the sentences in order, without code, data, logs and stack traces."""
+    for line in prose_lines(text):
         yield from line_sentences(_LIST_MARKER.sub("", line.strip()))
 
 
@@ -79,23 +77,8 @@ def line_sentences(line: str) -> Iterator[str]:
     """Yield the sentences of one line that are prose."""
     for sentence in _split(line):
         for piece in _cut_to_length(sentence):
-            if _LETTER.search(piece) and not _is_code(piece):
+            if _LETTER.search(piece) and not is_raw(piece):
                 yield piece
-
-
-def _strip_code_blocks(text: str) -> str:
-    """Return the text without its fenced blocks; an unclosed fence extends to the end."""
-    if "```" not in text and "~~~" not in text:
-        return text
-    prose: list[str] = []
-    opening, end = "", 0
-    for fence in _FENCE.finditer(text):
-        if not opening:
-            prose.append(text[end : fence.start()])
-            opening = fence[1]
-        elif fence[1].startswith(opening) and not fence[2].strip():
-            opening, end = "", fence.end()
-    return "\n".join(prose if opening else [*prose, text[end:]])
 
 
 def _split(line: str) -> Iterator[str]:
@@ -133,11 +116,6 @@ def _cut_position(text: str) -> int:
         return pauses[-1]
     spaces = [found.start() for found in _SPACE.finditer(text, half // 2 + 1)]
     return spaces[-1] if spaces else MAX_SENTENCE_CHARACTERS
-
-
-def _is_code(piece: str) -> bool:
-    symbols = len(_SYMBOL.findall(piece))
-    return (symbols > 3 and symbols > _MAX_SYMBOL_SHARE * len(piece)) or (piece[0] in "{<" and piece[-1] in "}>,")
 
 
 class LineWriter:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from zlib import crc32
 
+from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.selection import Candidate, Salience, classified_words, select
+from memsidecar.language.extractive.candidates import CandidateBuilder
+from memsidecar.language.extractive.selection import Candidate, Salience, select
 from memsidecar.language.extractive.sentences import (
     LineWriter,
     SpokenSentence,
@@ -14,9 +15,7 @@ from memsidecar.language.extractive.sentences import (
     utterance_sentences,
 )
 
-_STABLE_SHARE, _STABLE_FACTOR = 0.6, 1.5
-"""The first lines of a summary are preferred to new ones: then the start of the prompt, which providers cache, changes
-less often. The summary loses no content by it (`benchmarks.summaries`)."""
+_STABLE_SHARE = 0.6  # of the sentences of a summary are preferred to new ones
 _MAX_TRUNCATED_TRIES = 32
 _LABEL_TOKENS = 8  # estimated cost of a label and a line end; the final text is counted exactly
 
@@ -40,36 +39,30 @@ class ExtractiveSummarizer:
         return "extractive"
 
     def summarize(self, before: str, utterances: Sequence[Utterance], max_tokens: int) -> str:
-        new = [sentence for utterance in utterances for sentence in utterance_sentences(utterance)]
+        spoken = [utterance for utterance in utterances if utterance.role != Role.TOOL]
+        new = [sentence for utterance in spoken for sentence in utterance_sentences(utterance)]
         if not new and self.count(before) <= max_tokens:
             return before
         labels = {speaker_label(utterance) for utterance in utterances}
         former = list(summary_sentences(before, labels))
         sentences = [*former, *new]
         draft = _Draft(sentences, self.count, max_tokens)
-        candidates = self._candidates(sentences, int(len(former) * _STABLE_SHARE))
-        select(candidates, min(self.salience.name, self.salience.number), draft.accept)
-        return draft.text() or self._truncated_sentence(sentences, max_tokens)
+        candidates = CandidateBuilder(self.count, self.salience, self.yield_cpu)(
+            sentences, stable=int(len(former) * _STABLE_SHARE)
+        )
+        select(candidates, self.salience.distinctive, draft.accept)
+        return draft.text() or self._truncated_sentence(sentences, candidates, max_tokens)
 
-    def _candidates(self, sentences: Sequence[SpokenSentence], stable: int = 0) -> list[Candidate]:
-        return [self._candidate(position, sentence, position < stable) for position, sentence in enumerate(sentences)]
-
-    def _candidate(self, position: int, sentence: SpokenSentence, is_stable: bool) -> Candidate:
-        self.yield_cpu()
-        words = classified_words(sentence.text)
-        weights = self.salience.weights(words)
-        factor = self.salience.factor(sentence, words, weights) * (_STABLE_FACTOR if is_stable else 1)
-        tie_break = crc32(sentence.text.encode("utf-8", "replace"))
-        return Candidate(position, tie_break, weights, factor, self.count(sentence.text) if factor else 0)
-
-    def _truncated_sentence(self, sentences: Sequence[SpokenSentence], max_tokens: int) -> str:
+    def _truncated_sentence(
+        self, sentences: Sequence[SpokenSentence], candidates: Sequence[Candidate], max_tokens: int
+    ) -> str:
         """Return as much of the best sentence as fits, where no whole one does or all are small talk."""
         ranked = sorted(
-            self._candidates(sentences),
-            key=lambda candidate: (-candidate.density(set()), -len(candidate.weights), candidate.position),
+            candidates,
+            key=lambda candidate: (-candidate.density(set()), -len(candidate.weights), candidate.positions),
         )
         for candidate in ranked[:_MAX_TRUNCATED_TRIES]:
-            sentence = sentences[candidate.position]
+            sentence = sentences[candidate.positions[0]]
             for text in (LineWriter().render([sentence]), sentence.text):
                 if self.count(text) <= max_tokens:
                     return text
@@ -97,12 +90,12 @@ class _Draft:
 
     def accept(self, candidate: Candidate) -> bool:
         """Add the candidate if it fits."""
-        tokens = self._tokens + candidate.tokens + _LABEL_TOKENS
+        tokens = self._tokens + candidate.tokens + _LABEL_TOKENS * len(candidate.positions)
         if tokens > self._max_tokens:
-            tokens = self._count(self._render([*self._positions, candidate.position]))
+            tokens = self._count(self._render([*self._positions, *candidate.positions]))
         if tokens > self._max_tokens:
             return False
-        self._positions.append(candidate.position)
+        self._positions.extend(candidate.positions)
         self._tokens = tokens
         return True
 

@@ -1,0 +1,137 @@
+"""Corrections: statements that a later statement of the conversation supersedes.
+
+A sentence corrects an earlier one if it contains a cue ("moved", "no longer", "instead", "actually") and is about the
+same subject with another value: both share content words, and the earlier one has a date, number or name that the later
+one replaces. "We moved it to Thursday" names no subject; it corrects the nearest statement with a value of that kind.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from memsidecar.domain.text import word_set
+from memsidecar.language.extractive.lexicon import Word, WordKind, root, split_words
+
+_CUE = re.compile(
+    r"\b(?:moved|changed|switched|replaced|renamed|rescheduled|postponed|reverted|swapped|shifted|migrated|instead"
+    r"|no longer|any ?more|correction|rather than|scratch that|i meant|i was wrong|turned? out|changed my mind"
+    r"|(?:increased|raised|lowered|reduced|extended|upgraded|downgraded|bumped|pushed|brought)\b.{1,60}\bto"
+    r"|not \S.{0,40}\bbut|stattdessen|nicht mehr|verschoben|geändert|umgestellt|korrektur|sondern|verlegt"
+    r"|ya no|en lugar de|en vez de|cambi(?:amos|aron|ado|ó)|movimos|corrección|sino)\b"
+    r"|改到|改为|改成|改在|改用|不再|而是|更正|换成|推迟|変更|ではなく|やめて",
+    re.IGNORECASE,
+)
+_WEAK_CUE = re.compile(
+    r"\b(?:actually|now|from now on|after all|jetzt|eigentlich|ab sofort|ahora|en realidad)\b|现在|其实|今は|実は",
+    re.IGNORECASE,
+)
+_HYPOTHETICAL = re.compile(
+    r"[?\uff1f\u061f]|\b(?:if|could|should|would|might|maybe|perhaps|whether|unless|falls|vielleicht|si|quizás)\b"
+    r"|如果|也许|もし",
+    re.IGNORECASE,
+)
+_OLD_VALUE = re.compile(r"\b(?:instead of|rather than|no longer|from|not) (.{1,40})", re.IGNORECASE)
+_PRONOUN = re.compile(r"\b(?:it|that|this|them|those|es|das|lo|la)\b|它|それ", re.IGNORECASE)
+_CUE_ROOTS = word_set("""
+mov chang switch replac renam reschedul postpon revert swap shift migrat correction upgrad increas rais reduc
+""")
+
+_VALUE_KINDS = (WordKind.NUMBER, WordKind.CALENDAR, WordKind.NAME)
+_SOME, _HALF, _MOST = 0.33, 0.5, 0.66
+"Shares of the earlier statement's content words that occur in the later one."
+_MAX_BRIEF_WORDS = 4
+"Content words of a statement that has only a subject and a value."
+_MAX_EXAMINED = 50
+"Earlier statements with one word that are examined, the newest first: the time stays linear."
+_MAX_DISTANCE = 6
+"Sentences between a correction without a subject and its statement."
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The content words of a sentence with their kinds; words that name no topic are left out."""
+
+    text: str
+    kinds: dict[str, WordKind]
+
+    @classmethod
+    def of(cls, text: str, words: Sequence[Word]) -> "Statement":
+        # The first word is capitalised in any case.
+        first = {word.root: WordKind.RARE for word in words[:1] if word.kind == WordKind.NAME}
+        kinds = {
+            word.root: word.kind
+            for word in words
+            if word.kind not in (WordKind.STOP, WordKind.COMMON) and word.root not in _CUE_ROOTS
+        }
+        return cls(text, {**kinds, **first})
+
+    def values(self, other: "Statement") -> set[WordKind]:
+        """Return the kinds of the words that the other statement does not have."""
+        return {kind for word, kind in self.kinds.items() if word not in other.kinds}
+
+
+def superseded(statements: Sequence[Statement]) -> set[int]:
+    """Return the positions of the statements that a later one corrects."""
+    corrected: set[int] = set()
+    positions: dict[str, list[int]] = defaultdict(list)
+    for position, statement in enumerate(statements):
+        if _is_correction(statement.text):
+            corrected.update(_targets(statements, positions, position))
+        for content_root in statement.kinds:
+            positions[content_root].append(position)
+    return corrected
+
+
+def _is_correction(text: str) -> bool:
+    return bool(_CUE.search(text) or _WEAK_CUE.search(text)) and not _HYPOTHETICAL.search(text)
+
+
+def _targets(statements: Sequence[Statement], positions: dict[str, list[int]], position: int) -> Iterator[int]:
+    correction = statements[position]
+    is_strong = bool(_CUE.search(correction.text))
+    related = {earlier for shared in correction.kinds for earlier in positions[shared][-_MAX_EXAMINED:]}
+    targets = [earlier for earlier in related if _replaces(correction, statements[earlier], is_strong)]
+    if targets or not is_strong or not _PRONOUN.search(correction.text):
+        yield from targets
+        return
+    for earlier in range(position - 1, max(-1, position - 1 - _MAX_DISTANCE), -1):
+        if _same_values(correction, statements[earlier]) and not _HYPOTHETICAL.search(statements[earlier].text):
+            yield earlier
+            return
+
+
+def _replaces(correction: Statement, earlier: Statement, is_strong: bool) -> bool:
+    if _HYPOTHETICAL.search(earlier.text):
+        return False
+    shared = correction.kinds.keys() & earlier.kinds.keys()
+    share = len(shared) / len(earlier.kinds)
+    if share < _SOME:
+        return False
+    if not is_strong:
+        return _updates(correction, earlier, len(shared), share)
+    is_same_subject = len(shared) > 1 and (share >= _HALF or not any(map(str.isascii, shared)))
+    return is_same_subject or _same_values(correction, earlier) or _names_old_value(correction, earlier)
+
+
+def _updates(correction: Statement, earlier: Statement, shared: int, share: float) -> bool:
+    """Whether a statement with a cue that need not mean a change ("now") has the subject and another value."""
+    if shared > 1 and share >= _MOST and correction.values(earlier):
+        return True
+    is_about_it = (shared > 1 and share >= _HALF) or len(correction.kinds) <= _MAX_BRIEF_WORDS
+    return is_about_it and _same_values(correction, earlier)
+
+
+def _same_values(correction: Statement, earlier: Statement) -> bool:
+    """Whether each has a date, a number or a name that the other does not have, of the same kind."""
+    return any(kind in correction.values(earlier) & earlier.values(correction) for kind in _VALUE_KINDS)
+
+
+def _names_old_value(correction: Statement, earlier: Statement) -> bool:
+    """Whether the correction has the old and the new date, number or name, or says which one it replaces."""
+    new = correction.values(earlier)
+    shared = correction.kinds.keys() & earlier.kinds.keys()
+    if len(shared) > 1 and any(earlier.kinds[word] in new and earlier.kinds[word] in _VALUE_KINDS for word in shared):
+        return True
+    old = {root(word) for text in _OLD_VALUE.findall(correction.text) for word in split_words(text)}
+    return any(earlier.kinds.get(value) in _VALUE_KINDS for value in old)

@@ -1,0 +1,86 @@
+"""A statement that was corrected later is not part of the summary."""
+
+import pytest
+
+from memsidecar.language.extractive.corrections import Statement, superseded
+from memsidecar.language.extractive.selection import classified_words
+from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
+from memsidecar.tokens.registry import Counters
+from tests.language.conversations import utterances
+from tests.support.work import calls_during
+
+summarizer = ExtractiveSummarizer(Counters("o200k_base").default.count)
+
+
+def corrected(*texts: str) -> list[str]:
+    statements = [Statement.of(text, classified_words(text)) for text in texts]
+    return [texts[position] for position in sorted(superseded(statements))]
+
+
+@pytest.mark.parametrize(
+    ("statement", "correction"),
+    [
+        ("We deploy every Tuesday.", "Actually we moved the deploy to Thursday."),
+        ("We deploy every Tuesday.", "we moved it to Thursday"),
+        ("The launch is on May 5.", "The launch moved to May 12."),
+        ("We use Redis for the queue.", "We switched the queue to Kafka."),
+        ("We run Kafka in production.", "Henrik decided to go with Redpanda instead of Kafka."),
+        ("We use Postgres 15 for billing.", "We no longer use Postgres for billing, it is MySQL now."),
+        ("The API limit is 100 requests per minute.", "Correction: the limit is 250 requests."),
+        ("The budget is 80,000 euros.", "The budget was raised to 95,000 euros."),
+        (
+            "We deploy every Tuesday at 14:00, so it must be fixed before that.",
+            "We moved the deploy to Thursday, because Marta is away on Tuesday.",
+        ),
+        ("Standup is at 9:30.", "Standup is now at 10:00."),
+        ("Ana owns billing.", "Ben owns billing now, Ana left."),
+        ("The report goes to Marta.", "The report goes to Olga instead."),
+        ("Das Release ist am Dienstag.", "Das Release wurde auf Donnerstag verschoben."),
+        ("发布在星期二。", "发布改到星期四。"),
+    ],
+)
+def test_a_statement_is_superseded_by_its_correction(statement: str, correction: str) -> None:
+    assert corrected(statement, "Okay.", correction) == [statement]
+    assert corrected(correction, "Okay.", statement) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "other"),
+    [
+        ("The launch is on May 5.", "The launch is on May 12."),
+        ("Standup is at 9:30.", "Should we move standup to 10:00?"),
+        ("Standup is at 9:30.", "If Ana agrees, standup could be moved to 10:00."),
+        ("I love hiking.", "I changed my hiking boots."),
+        ("I live in Berlin.", "I drove from Berlin to Hamburg."),
+        ("My dog Rex is 5.", "I changed jobs in May."),
+        ("We use Redis for the queue.", "The web tier moved to Frankfurt."),
+        ("When is the launch, on May 5?", "The launch moved to May 12."),
+    ],
+)
+def test_other_statements_are_not(statement: str, other: str) -> None:
+    assert corrected(statement, "Okay.", other) == []
+
+
+def test_the_summary_has_the_correction_and_not_what_it_corrects() -> None:
+    talk = utterances("We deploy every Tuesday.", "Noted.", "Sorry, we moved it to Thursday.", "Thursday it is.")
+    summary = summarizer.summarize("", talk, 400)
+    assert "Thursday" in summary and "Tuesday" not in summary
+
+
+def test_a_later_correction_removes_a_sentence_of_the_former_summary() -> None:
+    before = summarizer.summarize("", utterances("The release is on Tuesday.", "Ana signs it off."), 400)
+    assert "Tuesday" in before
+    summary = summarizer.summarize(before, utterances("The release was moved to Thursday because Ana is away."), 400)
+    assert "Tuesday" not in summary and "moved to Thursday" in summary and "Ana signs it off" in summary
+
+
+def test_a_correction_of_a_correction_counts() -> None:
+    talk = utterances("The demo is on Monday.", "Ok.", "The demo moved to Tuesday.", "Ok.", "The demo moved to Friday.")
+    assert summarizer.summarize("", talk, 400) == "User: The demo moved to Friday."
+
+
+def test_many_corrections_of_one_subject_take_linear_time() -> None:
+    texts = [f"The launch moved to May {number}." for number in range(800)]
+    statements = [Statement.of(text, classified_words(text)) for text in texts]
+    half = calls_during(lambda: superseded(statements[:400]))
+    assert calls_during(lambda: superseded(statements)) < 2.5 * half
