@@ -3,6 +3,7 @@
 FILE contains conversations of LoCoMo (licensed CC BY-NC 4.0, so it is not part of this repository). Each is one session
 and is summarised like in the sidecar: every 12 messages, the current summary and the messages before the newest 6
 become the new summary. A figure is the share of the distinct content words of all answers that occur in the text.
+"excerpt" is the rolling summary, shortened to a quarter of its tokens as for a small context.
 """
 
 import argparse
@@ -15,12 +16,14 @@ from typing import Any
 
 from benchmarks.retrieval.histories import locomo
 from memsidecar.language.contract import Utterance
+from memsidecar.language.extractive.excerpt import shorten
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.layers.text_analysis import content_terms_or_all, tokenize
 from memsidecar.tokens.registry import Counters
 
 EVERY_MESSAGES, NEWEST_MESSAGES, BUDGET_TOKENS = 12, 6, 400
 _UNANSWERABLE = 5
+_EXCERPT_FRACTION = 4
 COUNTER = Counters("o200k_base").default
 
 
@@ -60,6 +63,10 @@ def rolled(utterances: Sequence[Utterance], budget_tokens: int) -> str:
     return summary
 
 
+def excerpt(utterances: Sequence[Utterance], budget_tokens: int) -> str:
+    return shorten(rolled(utterances, budget_tokens), budget_tokens // _EXCERPT_FRACTION, COUNTER.count)
+
+
 def first(utterances: Sequence[Utterance], budget_tokens: int) -> str:
     words = _words(utterances)
     fits = bisect_right(range(len(words)), budget_tokens, key=lambda end: COUNTER.count(" ".join(words[:end])))
@@ -86,7 +93,7 @@ def share(text: str, wanted: set[str]) -> float:
     return len(wanted & set(tokenize(text))) / len(wanted)
 
 
-WAYS = {"first": first, "last": last, "rolling": rolled, "at once": at_once}
+WAYS = {"first": first, "last": last, "rolling": rolled, "excerpt": excerpt, "at once": at_once}
 
 if __name__ == "__main__":
     main()

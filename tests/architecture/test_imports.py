@@ -38,6 +38,7 @@ IMPORTED_BY = {"endpoint": {"embedding", "language"}, "access": {"api", "cli", "
 VALUE_MODULES: dict[str, str] = {
     "memsidecar.tokens.models": "the table of models: names, windows, budgets",
     "memsidecar.tokens.estimate": "the update of a calibration factor",
+    "memsidecar.language.extractive.excerpt": "a function of a summary's text: its best sentences",
 }
 
 # Subpackages of api that know none of its services, and the modules of api that they may import.

@@ -1,0 +1,75 @@
+"""Shorter versions of a summary for small budgets."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsidecar.language.extractive.excerpt import shorten
+from memsidecar.language.extractive.sentences import summary_sentences
+from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
+from memsidecar.tokens.registry import Counters
+from tests.language.conversations import PLANNING, utterances
+
+COUNTERS = Counters("o200k_base")
+COUNT = COUNTERS.default.count
+SUMMARY = ExtractiveSummarizer(COUNT).summarize("", PLANNING, 400)
+
+
+def sentences(summary: str) -> list[tuple[str, str]]:
+    return list(summary_sentences(summary, ()))
+
+
+def test_a_summary_that_fits_is_unchanged() -> None:
+    assert shorten(SUMMARY, COUNT(SUMMARY), COUNT) == SUMMARY
+    assert shorten("", 0, COUNT) == ""
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4-5"])
+@pytest.mark.parametrize("limit", [30, 40, 60, 90])
+def test_a_shorter_version_has_whole_sentences_in_their_order(limit: int, model: str) -> None:
+    count = COUNTERS.for_model(model).count
+    shorter = shorten(SUMMARY, limit, count)
+    assert shorter and count(shorter) <= limit
+    kept = sentences(shorter)
+    assert [sentence for sentence in sentences(SUMMARY) if sentence in kept] == kept
+
+
+def test_a_smaller_limit_shows_nothing_that_a_larger_one_does_not() -> None:
+    larger = set(sentences(SUMMARY))
+    for limit in range(COUNT(SUMMARY), -1, -1):
+        smaller = set(sentences(shorten(SUMMARY, limit, COUNT)))
+        assert smaller <= larger
+        larger = smaller
+    assert not larger
+
+
+def test_decisions_stay_longer_than_small_talk() -> None:
+    summary = (
+        "User: Sounds good to me, I am looking forward to the weekend at the lake.\n"
+        "Assistant: We decided that Amara leads the Zurich office from 1 October."
+    )
+    assert shorten(summary, 24, COUNT) == "Assistant: We decided that Amara leads the Zurich office from 1 October."
+
+
+def test_a_question_stays_with_its_short_answer() -> None:
+    talk = utterances(
+        "We plan the Lisbon office.", "Which database will the Lisbon office use?", "Postgres 16.", "Fine."
+    )
+    summary = ExtractiveSummarizer(COUNT).summarize("", talk, 400)
+    assert "Assistant: Which database will the Lisbon office use?\nUser: Postgres 16." in summary
+    for limit in range(COUNT(summary)):
+        shorter = shorten(summary, limit, COUNT)
+        assert ("Which database" in shorter) == ("Postgres 16" in shorter)
+
+
+def test_a_summary_without_speakers_is_shortened_too() -> None:
+    summary = (
+        "Ana plans the migration to Postgres 17. Billing has 400 GB and goes first. The window is Sunday at 02:00."
+    )
+    assert shorten(summary, 14, COUNT) in summary.replace(". ", ".\n").splitlines()
+
+
+@settings(max_examples=100)
+@given(text=st.text(max_size=400), limit=st.integers(0, 100))
+def test_no_text_exceeds_the_limit(text: str, limit: int) -> None:
+    assert COUNT(shorten(text, limit, COUNT)) <= limit
