@@ -25,7 +25,7 @@ var (
 	ErrSequenceMismatch = errors.New("the session has moved on")
 	// ErrSessionOwnerMismatch: the session belongs to another user.
 	ErrSessionOwnerMismatch = errors.New("the session belongs to another user")
-	// ErrBudgetTooSmall: the mandatory parts of a context do not fit. See Error.RequiredTokens.
+	// ErrBudgetTooSmall: the mandatory parts of a context do not fit. See Error.RequiredTokens and Error.Item.
 	ErrBudgetTooSmall = errors.New("the budget is too small")
 	// ErrTooLarge: a message, request, batch or document is too large. A retry does not help.
 	ErrTooLarge = errors.New("too large")
@@ -151,10 +151,16 @@ func (e *Error) LastSequence() (sequence int64, ok bool) {
 	return e.number("last_sequence", 64)
 }
 
-// RequiredTokens is the smallest MaxTokens that would do, for ErrBudgetTooSmall.
+// RequiredTokens is a MaxTokens with which the call succeeds, for ErrBudgetTooSmall.
 func (e *Error) RequiredTokens() (tokens int32, ok bool) {
 	number, ok := e.number("required_tokens", 32)
 	return int32(number), ok
+}
+
+// Item names the largest mandatory part of the context, for ErrBudgetTooSmall: "system_prompt", "newest user message",
+// "pinned facts", "tool_schemas_json" or "reserve_output_tokens". It is empty for other errors.
+func (e *Error) Item() string {
+	return e.Metadata["item"]
 }
 
 // number is 0 where there is none of so many bits.

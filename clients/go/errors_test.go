@@ -7,10 +7,15 @@ import (
 )
 
 func TestTheRequiredTokensAreWhatABudgetTakes(t *testing.T) {
-	failed := &Error{Metadata: map[string]string{"required_tokens": "321", "last_sequence": "4294967296"}}
+	failed := &Error{Metadata: map[string]string{
+		"required_tokens": "321", "item": "pinned facts", "last_sequence": "4294967296",
+	}}
 	var request pb.BuildContextRequest
 	if request.MaxTokens, _ = failed.RequiredTokens(); request.MaxTokens != 321 {
 		t.Errorf("%d", request.MaxTokens)
+	}
+	if failed.Item() != "pinned facts" {
+		t.Errorf("%q", failed.Item())
 	}
 	if last, ok := failed.LastSequence(); last != 1<<32 || !ok {
 		t.Errorf("%d, %t", last, ok)

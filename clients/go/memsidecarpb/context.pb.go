@@ -21,8 +21,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// The sections of a context. The limits given here are the defaults at a budget of 8,000 tokens and scale with the
-// budget. Tokens that a section does not use go to the working section, up to its own maximum.
+// The sections of a context. The shares given here are guaranteed at a budget of 8,000 tokens (max_tokens less tool
+// schemas and output reserve) and scale with the budget. Tokens that sections leave unused extend others, up to the
+// ceilings given here (see context_fill).
 type Section int32
 
 const (
@@ -32,20 +33,25 @@ const (
 	Section_SECTION_SYSTEM Section = 1
 	// The caller's profile text. 2,000 tokens; truncated at the end of a sentence.
 	Section_SECTION_PROFILE Section = 2
-	// Facts about the user. 200 tokens, 8 facts, pinned facts first. Selected facts are not removed later.
+	// Facts about the user. 200 tokens and 8 facts, more as they fit up to 5 % of the budget; at least 120 tokens or 15 %
+	// of a small budget. Pinned facts are always shown.
 	Section_SECTION_FACTS Section = 3
 	// Style hints from the user's patterns. 100 tokens.
 	Section_SECTION_HINTS Section = 4
-	// The rolling summary of the session. 400 tokens.
+	// The rolling summary of the session. 400 tokens, up to 10 % of the budget; at least 200 tokens or 15 % of a small
+	// budget.
 	Section_SECTION_SUMMARY Section = 5
-	// Document chunks, from the caller and from retrieval, best first. 800 tokens, 3 chunks.
+	// Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 20 % of the
+	// budget; up to 30 % and 20 chunks.
 	Section_SECTION_DOCUMENTS Section = 6
-	// Earlier messages, retrieved for the query. 400 tokens, 3 items.
+	// Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400 tokens or 25 % of a
+	// small budget; up to 30 % and 30 items.
 	Section_SECTION_EPISODIC Section = 7
-	// Tool artifacts that are relevant to the query. 200 tokens, 3 artifacts. Facts, hints, summary and artifacts
-	// together never exceed 800 tokens.
+	// Tool artifacts that are relevant to the query. 200 tokens and 3 artifacts; up to 5 %. Facts, hints, summary and
+	// artifacts together have at most 800 tokens, 10 % of a budget above 8,000, and 30 % of a small one.
 	Section_SECTION_ARTIFACTS Section = 8
-	// The conversation in whole turns; the newest are kept first. The remaining budget, at most 4,000 tokens, 10 turns.
+	// The conversation. 4,000 tokens and 10 turns; up to 60 %. The newest user message is always shown whole. Other
+	// messages that are too large are shown as previews (INCLUSION_SHORTENED): head, tail, and the id of the whole.
 	Section_SECTION_WORKING Section = 9
 	// The caller's tool schemas: counted, not rendered.
 	Section_SECTION_TOOL_SCHEMAS Section = 10
@@ -124,7 +130,7 @@ const (
 	Inclusion_INCLUSION_UNSPECIFIED Inclusion = 0
 	// Included unchanged.
 	Inclusion_INCLUSION_INCLUDED Inclusion = 1
-	// Included, truncated at a boundary to fit its section.
+	// Included, but not whole: truncated at a boundary to fit its section, or shown as a preview.
 	Inclusion_INCLUSION_SHORTENED Inclusion = 2
 	// Rejected: it exceeds the limit of its section.
 	Inclusion_INCLUSION_OVER_SECTION Inclusion = 3
@@ -273,10 +279,10 @@ type SectionBudget struct {
 	// Required, and each section at most once. Tool schemas, output reserve and framing have no budget of their own: they
 	// are INVALID_ARGUMENT.
 	Section Section `protobuf:"varint,1,opt,name=section,proto3,enum=memsidecar.v1.Section" json:"section,omitempty"`
-	// Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above this
-	// limit the server logs a warning.
+	// Replaces share and ceiling. 0 or more; 0 leaves no room. The system section is never truncated: above this limit
+	// the server logs a warning.
 	MaxTokens *int32 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"`
-	// Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are retrieved
+	// Replaces the number of items (turns, for the working section). 0 or more. At most 20 chunks are retrieved
 	// (setting documents_top_k_max).
 	TopK *int32 `protobuf:"varint,3,opt,name=top_k,json=topK,proto3,oneof" json:"top_k,omitempty"`
 	// The lower bound for reductions of the section. 0 or more; absent means 0.
@@ -363,13 +369,12 @@ type BuildContextRequest struct {
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The query for retrieval. Empty: the newest user message.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
-	// Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base, has the
-	// default budget, and is answered with a warning in the receipt.
+	// Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated.
 	Model string `protobuf:"bytes,5,opt,name=model,proto3" json:"model,omitempty"`
-	// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). If
-	// the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges, schemas,
-	// reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in
-	// the metadata.
+	// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). What
+	// is never left out: system prompt, newest user message, pinned facts, previews of the newest tool exchange or
+	// message, tool schemas, output reserve. If these do not fit, the call is FAILED_PRECONDITION, reason
+	// BUDGET_TOO_SMALL, with required_tokens and the largest of these parts (item) in the metadata.
 	MaxTokens int32 `protobuf:"varint,6,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
 	// Empty: the session's system messages.
 	SystemPrompt string `protobuf:"bytes,7,opt,name=system_prompt,json=systemPrompt,proto3" json:"system_prompt,omitempty"`
@@ -396,8 +401,11 @@ type BuildContextRequest struct {
 	QueryVector []float32 `protobuf:"fixed32,16,rep,packed,name=query_vector,json=queryVector,proto3" json:"query_vector,omitempty"`
 	// Render the assistant's reasoning as well.
 	IncludeReasoning bool `protobuf:"varint,17,opt,name=include_reasoning,json=includeReasoning,proto3" json:"include_reasoning,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// How far sections may grow beyond their shares with tokens that others leave, 0 to 1: 0 not at all, 1 up to their
+	// ceilings. Absent: setting context_fill, 1 by default.
+	ContextFill   *float64 `protobuf:"fixed64,18,opt,name=context_fill,json=contextFill,proto3,oneof" json:"context_fill,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BuildContextRequest) Reset() {
@@ -549,6 +557,13 @@ func (x *BuildContextRequest) GetIncludeReasoning() bool {
 	return false
 }
 
+func (x *BuildContextRequest) GetContextFill() float64 {
+	if x != nil && x.ContextFill != nil {
+		return *x.ContextFill
+	}
+	return 0
+}
+
 // The context and its receipt.
 type BuildContextResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -681,7 +696,10 @@ type ItemReceipt struct {
 	// The parts of the score.
 	Scores *ScoreParts `protobuf:"bytes,8,opt,name=scores,proto3" json:"scores,omitempty"`
 	// The first 120 characters.
-	Preview       string `protobuf:"bytes,9,opt,name=preview,proto3" json:"preview,omitempty"`
+	Preview string `protobuf:"bytes,9,opt,name=preview,proto3" json:"preview,omitempty"`
+	// 0 to 1, for retrieved items: how likely the item helps with the query. Absolute: comparable between queries and
+	// sections. Items below the setting similarity_threshold are rejected.
+	Relevance     float64 `protobuf:"fixed64,10,opt,name=relevance,proto3" json:"relevance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -779,19 +797,28 @@ func (x *ItemReceipt) GetPreview() string {
 	return ""
 }
 
+func (x *ItemReceipt) GetRelevance() float64 {
+	if x != nil {
+		return x.Relevance
+	}
+	return 0
+}
+
 // The receipt of one section.
 type SectionReceipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The section.
 	Section Section `protobuf:"varint,1,opt,name=section,proto3,enum=memsidecar.v1.Section" json:"section,omitempty"`
-	// Its limit in this context; 0 if it has no limit of its own.
+	// Its ceiling in this context; 0 if it has none of its own.
 	LimitTokens int32 `protobuf:"varint,2,opt,name=limit_tokens,json=limitTokens,proto3" json:"limit_tokens,omitempty"`
 	// Tokens used, without framing.
 	UsedTokens int32 `protobuf:"varint,3,opt,name=used_tokens,json=usedTokens,proto3" json:"used_tokens,omitempty"`
 	// Included items in order; with `debug` also rejected items.
 	Items []*ItemReceipt `protobuf:"bytes,4,rep,name=items,proto3" json:"items,omitempty"`
 	// The number of rejected items, listed or not.
-	LeftOutCount  int32 `protobuf:"varint,5,opt,name=left_out_count,json=leftOutCount,proto3" json:"left_out_count,omitempty"`
+	LeftOutCount int32 `protobuf:"varint,5,opt,name=left_out_count,json=leftOutCount,proto3" json:"left_out_count,omitempty"`
+	// Its share in this context: guaranteed, whatever other sections use.
+	ShareTokens   int32 `protobuf:"varint,6,opt,name=share_tokens,json=shareTokens,proto3" json:"share_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -861,22 +888,24 @@ func (x *SectionReceipt) GetLeftOutCount() int32 {
 	return 0
 }
 
+func (x *SectionReceipt) GetShareTokens() int32 {
+	if x != nil {
+		return x.ShareTokens
+	}
+	return 0
+}
+
 // The receipt of a context.
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All sections. Their used_tokens add up to total_tokens.
 	Sections []*SectionReceipt `protobuf:"bytes,1,rep,name=sections,proto3" json:"sections,omitempty"`
-	// For example "o200k_base", or "claude estimate x 1.08" for a calibrated estimate.
+	// For example "o200k_base", or "chars/4 x 1.08".
 	Tokenizer string `protobuf:"bytes,2,opt,name=tokenizer,proto3" json:"tokenizer,omitempty"`
 	// The tokenizer is the model's own, so the counts are exact and not estimates.
 	Exact bool `protobuf:"varint,3,opt,name=exact,proto3" json:"exact,omitempty"`
 	// The query that was used for retrieval.
-	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
-	// Problems of the request that did not prevent the response, as sentences for a log: an unknown model. Empty if none.
-	Warnings []string `protobuf:"bytes,5,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// The known model whose name is most similar to that of an unknown model ("gpt-4o" for "gpt4o"). Empty if the model
-	// is known or absent, or if no name is similar. The counts and the budget are not those of this model.
-	NearestModel  string `protobuf:"bytes,6,opt,name=nearest_model,json=nearestModel,proto3" json:"nearest_model,omitempty"`
+	Query         string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -939,20 +968,6 @@ func (x *Receipt) GetQuery() string {
 	return ""
 }
 
-func (x *Receipt) GetWarnings() []string {
-	if x != nil {
-		return x.Warnings
-	}
-	return nil
-}
-
-func (x *Receipt) GetNearestModel() string {
-	if x != nil {
-		return x.NearestModel
-	}
-	return ""
-}
-
 var File_memsidecar_v1_context_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_context_proto_rawDesc = "" +
@@ -968,7 +983,7 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\bdisabled\x18\x05 \x01(\bR\bdisabledB\r\n" +
 	"\v_max_tokensB\b\n" +
 	"\x06_top_kB\r\n" +
-	"\v_min_tokens\"\xe2\x04\n" +
+	"\v_min_tokens\"\x9b\x05\n" +
 	"\x13BuildContextRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +
@@ -989,7 +1004,9 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\fappend_query\x18\x0e \x01(\bR\vappendQuery\x12\x14\n" +
 	"\x05debug\x18\x0f \x01(\bR\x05debug\x12!\n" +
 	"\fquery_vector\x18\x10 \x03(\x02R\vqueryVector\x12+\n" +
-	"\x11include_reasoning\x18\x11 \x01(\bR\x10includeReasoning\"\xf9\x02\n" +
+	"\x11include_reasoning\x18\x11 \x01(\bR\x10includeReasoning\x12&\n" +
+	"\fcontext_fill\x18\x12 \x01(\x01H\x00R\vcontextFill\x88\x01\x01B\x0f\n" +
+	"\r_context_fill\"\xf9\x02\n" +
 	"\x14BuildContextResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.memsidecar.v1.MessageR\bmessages\x12\x1f\n" +
 	"\vmemory_text\x18\x02 \x01(\tR\n" +
@@ -1000,7 +1017,7 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\areceipt\x18\x05 \x01(\v2\x16.memsidecar.v1.ReceiptR\areceipt\x12.\n" +
 	"\x13stable_prefix_count\x18\x06 \x01(\x05R\x11stablePrefixCount\x120\n" +
 	"\x14stable_prefix_sha256\x18\a \x01(\tR\x12stablePrefixSha256\x126\n" +
-	"\bdegraded\x18\b \x03(\x0e2\x1a.memsidecar.v1.DegradationR\bdegraded\"\xa6\x02\n" +
+	"\bdegraded\x18\b \x03(\x0e2\x1a.memsidecar.v1.DegradationR\bdegraded\"\xc4\x02\n" +
 	"\vItemReceipt\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vmessage_ids\x18\x02 \x03(\tR\n" +
@@ -1012,21 +1029,22 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\x06reason\x18\x06 \x01(\x0e2\x18.memsidecar.v1.InclusionR\x06reason\x12\x14\n" +
 	"\x05score\x18\a \x01(\x01R\x05score\x121\n" +
 	"\x06scores\x18\b \x01(\v2\x19.memsidecar.v1.ScorePartsR\x06scores\x12\x18\n" +
-	"\apreview\x18\t \x01(\tR\apreview\"\xde\x01\n" +
+	"\apreview\x18\t \x01(\tR\apreview\x12\x1c\n" +
+	"\trelevance\x18\n" +
+	" \x01(\x01R\trelevance\"\x81\x02\n" +
 	"\x0eSectionReceipt\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memsidecar.v1.SectionR\asection\x12!\n" +
 	"\flimit_tokens\x18\x02 \x01(\x05R\vlimitTokens\x12\x1f\n" +
 	"\vused_tokens\x18\x03 \x01(\x05R\n" +
 	"usedTokens\x120\n" +
 	"\x05items\x18\x04 \x03(\v2\x1a.memsidecar.v1.ItemReceiptR\x05items\x12$\n" +
-	"\x0eleft_out_count\x18\x05 \x01(\x05R\fleftOutCount\"\xcf\x01\n" +
+	"\x0eleft_out_count\x18\x05 \x01(\x05R\fleftOutCount\x12!\n" +
+	"\fshare_tokens\x18\x06 \x01(\x05R\vshareTokens\"\x8e\x01\n" +
 	"\aReceipt\x129\n" +
 	"\bsections\x18\x01 \x03(\v2\x1d.memsidecar.v1.SectionReceiptR\bsections\x12\x1c\n" +
 	"\ttokenizer\x18\x02 \x01(\tR\ttokenizer\x12\x14\n" +
 	"\x05exact\x18\x03 \x01(\bR\x05exact\x12\x14\n" +
-	"\x05query\x18\x04 \x01(\tR\x05query\x12\x1a\n" +
-	"\bwarnings\x18\x05 \x03(\tR\bwarnings\x12#\n" +
-	"\rnearest_model\x18\x06 \x01(\tR\fnearestModel*\xaa\x02\n" +
+	"\x05query\x18\x04 \x01(\tR\x05query*\xaa\x02\n" +
 	"\aSection\x12\x17\n" +
 	"\x13SECTION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eSECTION_SYSTEM\x10\x01\x12\x13\n" +
@@ -1117,6 +1135,7 @@ func file_memsidecar_v1_context_proto_init() {
 	}
 	file_memsidecar_v1_message_proto_init()
 	file_memsidecar_v1_context_proto_msgTypes[0].OneofWrappers = []any{}
+	file_memsidecar_v1_context_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -45,7 +45,9 @@ const (
 	ErrorReason_ERROR_REASON_SEQUENCE_MISMATCH ErrorReason = 4
 	// FAILED_PRECONDITION: the session belongs to another user.
 	ErrorReason_ERROR_REASON_SESSION_OWNER_MISMATCH ErrorReason = 5
-	// FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that budget succeeds.
+	// FAILED_PRECONDITION; metadata: required_tokens, item. A call with exactly that budget succeeds. `item` names the
+	// largest mandatory part: "system_prompt", "newest user message", "pinned facts", "tool_schemas_json" or
+	// "reserve_output_tokens".
 	ErrorReason_ERROR_REASON_BUDGET_TOO_SMALL ErrorReason = 6
 	// RESOURCE_EXHAUSTED: a message of more than 1 MiB (setting max_message_bytes), a request of more than 4 MiB, a
 	// batch of more than 10,000 messages, a document of more than 3 MiB (setting max_document_bytes), or a context

@@ -1743,7 +1743,7 @@ type SearchDocumentsRequest struct {
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// Required. Matched as in the hybrid mode of Search.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
-	// 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max).
+	// 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting documents_top_k_max).
 	Limit int32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The lowest `score` of a hit, 0 or more. 0: no threshold.
 	MinScore      float64 `protobuf:"fixed64,6,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`

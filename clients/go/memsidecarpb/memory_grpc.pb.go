@@ -117,8 +117,8 @@ type MemoryServiceClient interface {
 	// be retrieved before the deadline, or because the index or the embedder is unavailable, are omitted, and
 	// `degraded` says so.
 	//
-	// Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
-	// metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
+	// Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens and item
+	// in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
 	// context of more than 4 MiB).
 	BuildContext(ctx context.Context, in *BuildContextRequest, opts ...grpc.CallOption) (*BuildContextResponse, error)
 	// Reports the tokens that the provider charged. The server corrects its estimates for that model.
@@ -358,8 +358,8 @@ type MemoryServiceServer interface {
 	// be retrieved before the deadline, or because the index or the embedder is unavailable, are omitted, and
 	// `degraded` says so.
 	//
-	// Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
-	// metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
+	// Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens and item
+	// in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
 	// context of more than 4 MiB).
 	BuildContext(context.Context, *BuildContextRequest) (*BuildContextResponse, error)
 	// Reports the tokens that the provider charged. The server corrects its estimates for that model.

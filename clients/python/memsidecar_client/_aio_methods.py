@@ -660,6 +660,7 @@ class AsyncMethods(AsyncCalls):
         debug: bool = False,
         query_vector: Iterable[float] = (),
         include_reasoning: bool = False,
+        context_fill: float | None = None,
         timeout: float | None = None,
     ) -> BuildContextResponse:
         """Builds the model's context within a token budget and returns a receipt for it. Does not change stored
@@ -668,7 +669,7 @@ class AsyncMethods(AsyncCalls):
         unavailable, are omitted, and `degraded` says so.
 
         Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with
-        required_tokens in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH);
+        required_tokens and item in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH);
         RESOURCE_EXHAUSTED (TOO_LARGE for a context of more than 4 MiB).
 
         namespace: Empty means "default".
@@ -678,9 +679,10 @@ class AsyncMethods(AsyncCalls):
         model: Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as
             o200k_base, has the default budget, and is answered with a warning in the receipt.
         max_tokens: The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting
-            context_budget). If the mandatory parts (system prompt, selected facts, the last 2 messages with
-            their tool exchanges, schemas, reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason
-            BUDGET_TOO_SMALL, with required_tokens in the metadata.
+            context_budget). What is never left out: system prompt, newest user message, pinned facts, previews
+            of the newest tool exchange or message, tool schemas, output reserve. If these do not fit, the call
+            is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens and the largest of these parts
+            (item) in the metadata.
         system_prompt: Empty: the session's system messages.
         profile: A text about the user, supplied by the caller. Empty: none.
         tool_schemas_json: The tool schemas that the caller sends to the model. Counted as text; neither parsed
@@ -698,6 +700,8 @@ class AsyncMethods(AsyncCalls):
             and finite numbers, else INVALID_ARGUMENT. Need not be normalised. Empty: the server embeds the
             query.
         include_reasoning: Render the assistant's reasoning as well.
+        context_fill: How far sections may grow beyond their shares with tokens that others leave, 0 to 1: 0 not
+            at all, 1 up to their ceilings. Absent: setting context_fill, 1 by default.
         """
         request = built(
             BuildContextRequest,
@@ -718,6 +722,7 @@ class AsyncMethods(AsyncCalls):
             debug=debug,
             query_vector=query_vector,
             include_reasoning=include_reasoning,
+            context_fill=context_fill,
         )
         return await self._call("MemoryService/BuildContext", request, BuildContextResponse, checked(timeout))
 
@@ -1334,7 +1339,7 @@ class AsyncMethods(AsyncCalls):
         session_id: The session's documents are searched in addition to the namespace's. A session of another
             user is rejected.
         query: Required. Matched as in the hybrid mode of Search.
-        limit: 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting
+        limit: 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting
             documents_top_k_max).
         min_score: The lowest `score` of a hit, 0 or more. 0: no threshold.
         """

@@ -135,10 +135,10 @@ class SectionBudgetDict(TypedDict, total=False):
 
     section: Required, and each section at most once. Tool schemas, output reserve and framing have no budget of
         their own: they are INVALID_ARGUMENT.
-    max_tokens: Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never
-        truncated: above this limit the server logs a warning.
-    top_k: Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks
-        are retrieved (setting documents_top_k_max).
+    max_tokens: Replaces share and ceiling. 0 or more; 0 leaves no room. The system section is never truncated:
+        above this limit the server logs a warning.
+    top_k: Replaces the number of items (turns, for the working section). 0 or more. At most 20 chunks are
+        retrieved (setting documents_top_k_max).
     min_tokens: The lower bound for reductions of the section. 0 or more; absent means 0.
     disabled: The section is not filled at all.
     """

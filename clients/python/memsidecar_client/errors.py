@@ -6,7 +6,7 @@
         IdConflict            the message id exists with a different body
         SequenceMismatch      the session's last sequence is not the expected one: `last_sequence`
         SessionOwnerMismatch  the session belongs to another user
-        BudgetTooSmall        the mandatory parts of the context do not fit: `required_tokens`
+        BudgetTooSmall        the mandatory parts of the context do not fit: `required_tokens`, `item`
         TooLarge              a message, request, batch or document is too large; a retry does not help
         RateLimited           too many calls: wait `retry_after` seconds
         QuotaExceeded         the namespace is at its quota: `quota` and `limit` in `metadata`
@@ -95,6 +95,11 @@ class BudgetTooSmall(MemsidecarError):
     @property
     def required_tokens(self) -> int:
         return int(self.metadata.get("required_tokens", 0))
+
+    @property
+    def item(self) -> str:
+        """The largest mandatory part: "system_prompt", "newest user message", "pinned facts" and so on."""
+        return self.metadata.get("item", "")
 
 
 class TooLarge(MemsidecarError):

@@ -14,7 +14,7 @@ from memsidecar_client import Client, MemsidecarError, errors
 from memsidecar_client._details import Details
 
 KINDS = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, MemsidecarError)]
-DETAILS = Details("SOME_REASON", "messages[3].role", {"last_sequence": "7", "required_tokens": "8"}, 1.5)
+DETAILS = Details("SOME_REASON", "messages[3].role", {"last_sequence": "7", "required_tokens": "8", "item": "facts"}, 1.5)
 
 
 def an_error(kind: Any) -> MemsidecarError:
@@ -30,6 +30,13 @@ def test_an_error_is_the_same_after_pickling(kind: type[MemsidecarError]) -> Non
         assert type(again) is kind
         assert vars(again) == vars(error)
         assert (again.args, str(again)) == (error.args, str(error))
+
+
+def test_a_budget_that_is_too_small_has_the_tokens_and_the_largest_part() -> None:
+    error = errors.BudgetTooSmall("it went wrong", grpc.StatusCode.FAILED_PRECONDITION, DETAILS)
+    assert (error.required_tokens, error.item) == (8, "facts")
+    bare = errors.BudgetTooSmall("it went wrong", grpc.StatusCode.FAILED_PRECONDITION, Details("BUDGET_TOO_SMALL"))
+    assert (bare.required_tokens, bare.item) == (0, "")
 
 
 def call_unreachable() -> None:

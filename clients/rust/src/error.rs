@@ -37,7 +37,8 @@ pub enum Error {
     /// The session belongs to another user.
     #[error("{0}")]
     SessionOwnerMismatch(Box<Details>),
-    /// The mandatory parts of the context do not fit: see [`Details::required_tokens`].
+    /// The mandatory parts of the context do not fit: see [`Details::required_tokens`] and
+    /// [`Details::item`].
     #[error("{0}")]
     BudgetTooSmall(Box<Details>),
     /// A message, request, batch or document is too large. A retry does not help.
@@ -242,6 +243,13 @@ impl Details {
         self.metadata.get("required_tokens")?.parse().ok()
     }
 
+    /// The largest mandatory part of a context, if the budget was too small ([`Error::BudgetTooSmall`]):
+    /// "system_prompt", "newest user message", "pinned facts", "tool_schemas_json" or "reserve_output_tokens".
+    #[must_use]
+    pub fn item(&self) -> Option<&str> {
+        self.metadata.get("item").map(String::as_str)
+    }
+
     pub(crate) fn plain(code: Code, message: String) -> Self {
         Self {
             code,
@@ -352,12 +360,15 @@ mod tests {
     fn numbers_are_read_from_the_metadata() {
         let mut details = Details::plain(Code::Aborted, String::new());
         assert_eq!((details.last_sequence(), details.required_tokens()), (None, None));
+        assert_eq!(details.item(), None);
         details.metadata.insert("last_sequence".to_owned(), "7".to_owned());
         details.metadata.insert("required_tokens".to_owned(), "321".to_owned());
         assert_eq!(
             (details.last_sequence(), details.required_tokens()),
             (Some(7), Some(321))
         );
+        details.metadata.insert("item".to_owned(), "pinned facts".to_owned());
+        assert_eq!(details.item(), Some("pinned facts"));
     }
 
     #[test]

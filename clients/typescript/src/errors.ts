@@ -35,7 +35,7 @@ export class MemsidecarError extends Error {
     readonly reason: string;
     /** The path of the invalid field, as in "messages[3].toolCalls[0].name"; empty for other errors. */
     readonly field: string;
-    /** Details of the reason: `last_sequence`, `required_tokens`, `quota`, `limit`, `file`. */
+    /** Details of the reason: `last_sequence`, `required_tokens`, `item`, `quota`, `limit`, `file`. */
     readonly metadata: Readonly<Record<string, string>>;
     /** The delay of RetryInfo; undefined without one. */
     readonly retryAfterMs: number | undefined;
@@ -88,6 +88,11 @@ export class BudgetTooSmall extends MemsidecarError {
     /** The required budget: a call with exactly this many tokens succeeds. */
     get requiredTokens(): number {
         return Number(this.metadata["required_tokens"] ?? 0);
+    }
+
+    /** The largest mandatory part: "system_prompt", "newest user message", "pinned facts" and so on. */
+    get item(): string {
+        return this.metadata["item"] ?? "";
     }
 }
 

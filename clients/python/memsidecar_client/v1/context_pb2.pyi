@@ -92,7 +92,7 @@ class SectionBudget(_message.Message):
     def __init__(self, section: _Optional[_Union[Section, str]] = ..., max_tokens: _Optional[int] = ..., top_k: _Optional[int] = ..., min_tokens: _Optional[int] = ..., disabled: _Optional[bool] = ...) -> None: ...
 
 class BuildContextRequest(_message.Message):
-    __slots__ = ("namespace", "user_id", "session_id", "query", "model", "max_tokens", "system_prompt", "profile", "tool_schemas_json", "reserve_output_tokens", "documents", "sections", "scope", "append_query", "debug", "query_vector", "include_reasoning")
+    __slots__ = ("namespace", "user_id", "session_id", "query", "model", "max_tokens", "system_prompt", "profile", "tool_schemas_json", "reserve_output_tokens", "documents", "sections", "scope", "append_query", "debug", "query_vector", "include_reasoning", "context_fill")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -110,6 +110,7 @@ class BuildContextRequest(_message.Message):
     DEBUG_FIELD_NUMBER: _ClassVar[int]
     QUERY_VECTOR_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_REASONING_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FILL_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     user_id: str
     session_id: str
@@ -127,7 +128,8 @@ class BuildContextRequest(_message.Message):
     debug: bool
     query_vector: _containers.RepeatedScalarFieldContainer[float]
     include_reasoning: bool
-    def __init__(self, namespace: _Optional[str] = ..., user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., model: _Optional[str] = ..., max_tokens: _Optional[int] = ..., system_prompt: _Optional[str] = ..., profile: _Optional[str] = ..., tool_schemas_json: _Optional[str] = ..., reserve_output_tokens: _Optional[int] = ..., documents: _Optional[_Iterable[str]] = ..., sections: _Optional[_Iterable[_Union[SectionBudget, _Mapping]]] = ..., scope: _Optional[_Union[_message_pb2.Scope, str]] = ..., append_query: _Optional[bool] = ..., debug: _Optional[bool] = ..., query_vector: _Optional[_Iterable[float]] = ..., include_reasoning: _Optional[bool] = ...) -> None: ...
+    context_fill: float
+    def __init__(self, namespace: _Optional[str] = ..., user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., model: _Optional[str] = ..., max_tokens: _Optional[int] = ..., system_prompt: _Optional[str] = ..., profile: _Optional[str] = ..., tool_schemas_json: _Optional[str] = ..., reserve_output_tokens: _Optional[int] = ..., documents: _Optional[_Iterable[str]] = ..., sections: _Optional[_Iterable[_Union[SectionBudget, _Mapping]]] = ..., scope: _Optional[_Union[_message_pb2.Scope, str]] = ..., append_query: _Optional[bool] = ..., debug: _Optional[bool] = ..., query_vector: _Optional[_Iterable[float]] = ..., include_reasoning: _Optional[bool] = ..., context_fill: _Optional[float] = ...) -> None: ...
 
 class BuildContextResponse(_message.Message):
     __slots__ = ("messages", "memory_text", "total_tokens", "max_tokens", "receipt", "stable_prefix_count", "stable_prefix_sha256", "degraded")
@@ -150,7 +152,7 @@ class BuildContextResponse(_message.Message):
     def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., memory_text: _Optional[str] = ..., total_tokens: _Optional[int] = ..., max_tokens: _Optional[int] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., stable_prefix_count: _Optional[int] = ..., stable_prefix_sha256: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, str]]] = ...) -> None: ...
 
 class ItemReceipt(_message.Message):
-    __slots__ = ("id", "message_ids", "session_id", "tokens", "included", "reason", "score", "scores", "preview")
+    __slots__ = ("id", "message_ids", "session_id", "tokens", "included", "reason", "score", "scores", "preview", "relevance")
     ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -160,6 +162,7 @@ class ItemReceipt(_message.Message):
     SCORE_FIELD_NUMBER: _ClassVar[int]
     SCORES_FIELD_NUMBER: _ClassVar[int]
     PREVIEW_FIELD_NUMBER: _ClassVar[int]
+    RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     id: str
     message_ids: _containers.RepeatedScalarFieldContainer[str]
     session_id: str
@@ -169,21 +172,24 @@ class ItemReceipt(_message.Message):
     score: float
     scores: _message_pb2.ScoreParts
     preview: str
-    def __init__(self, id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ..., session_id: _Optional[str] = ..., tokens: _Optional[int] = ..., included: _Optional[bool] = ..., reason: _Optional[_Union[Inclusion, str]] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ..., preview: _Optional[str] = ...) -> None: ...
+    relevance: float
+    def __init__(self, id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ..., session_id: _Optional[str] = ..., tokens: _Optional[int] = ..., included: _Optional[bool] = ..., reason: _Optional[_Union[Inclusion, str]] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ..., preview: _Optional[str] = ..., relevance: _Optional[float] = ...) -> None: ...
 
 class SectionReceipt(_message.Message):
-    __slots__ = ("section", "limit_tokens", "used_tokens", "items", "left_out_count")
+    __slots__ = ("section", "limit_tokens", "used_tokens", "items", "left_out_count", "share_tokens")
     SECTION_FIELD_NUMBER: _ClassVar[int]
     LIMIT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     USED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SHARE_TOKENS_FIELD_NUMBER: _ClassVar[int]
     section: Section
     limit_tokens: int
     used_tokens: int
     items: _containers.RepeatedCompositeFieldContainer[ItemReceipt]
     left_out_count: int
-    def __init__(self, section: _Optional[_Union[Section, str]] = ..., limit_tokens: _Optional[int] = ..., used_tokens: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemReceipt, _Mapping]]] = ..., left_out_count: _Optional[int] = ...) -> None: ...
+    share_tokens: int
+    def __init__(self, section: _Optional[_Union[Section, str]] = ..., limit_tokens: _Optional[int] = ..., used_tokens: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemReceipt, _Mapping]]] = ..., left_out_count: _Optional[int] = ..., share_tokens: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ("sections", "tokenizer", "exact", "query", "warnings", "nearest_model")

@@ -245,11 +245,11 @@ pub struct SectionBudget {
     /// are INVALID_ARGUMENT.
     #[prost(enumeration = "Section", tag = "1")]
     pub section: i32,
-    /// Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above this
-    /// limit the server logs a warning.
+    /// Replaces share and ceiling. 0 or more; 0 leaves no room. The system section is never truncated: above this limit
+    /// the server logs a warning.
     #[prost(int32, optional, tag = "2")]
     pub max_tokens: ::core::option::Option<i32>,
-    /// Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are retrieved
+    /// Replaces the number of items (turns, for the working section). 0 or more. At most 20 chunks are retrieved
     /// (setting documents_top_k_max).
     #[prost(int32, optional, tag = "3")]
     pub top_k: ::core::option::Option<i32>,
@@ -280,10 +280,10 @@ pub struct BuildContextRequest {
     /// default budget, and is answered with a warning in the receipt.
     #[prost(string, tag = "5")]
     pub model: ::prost::alloc::string::String,
-    /// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). If
-    /// the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges, schemas,
-    /// reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in
-    /// the metadata.
+    /// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). What
+    /// is never left out: system prompt, newest user message, pinned facts, previews of the newest tool exchange or
+    /// message, tool schemas, output reserve. If these do not fit, the call is FAILED_PRECONDITION, reason
+    /// BUDGET_TOO_SMALL, with required_tokens and the largest of these parts (item) in the metadata.
     #[prost(int32, tag = "6")]
     pub max_tokens: i32,
     /// Empty: the session's system messages.
@@ -322,6 +322,10 @@ pub struct BuildContextRequest {
     /// Render the assistant's reasoning as well.
     #[prost(bool, tag = "17")]
     pub include_reasoning: bool,
+    /// How far sections may grow beyond their shares with tokens that others leave, 0 to 1: 0 not at all, 1 up to their
+    /// ceilings. Absent: setting context_fill, 1 by default.
+    #[prost(double, optional, tag = "18")]
+    pub context_fill: ::core::option::Option<f64>,
 }
 /// The context and its receipt.
 #[non_exhaustive]
@@ -386,6 +390,10 @@ pub struct ItemReceipt {
     /// The first 120 characters.
     #[prost(string, tag = "9")]
     pub preview: ::prost::alloc::string::String,
+    /// 0 to 1, for retrieved items: how likely the item helps with the query. Absolute: comparable between queries and
+    /// sections. Items below the setting similarity_threshold are rejected.
+    #[prost(double, tag = "10")]
+    pub relevance: f64,
 }
 /// The receipt of one section.
 #[non_exhaustive]
@@ -394,7 +402,7 @@ pub struct SectionReceipt {
     /// The section.
     #[prost(enumeration = "Section", tag = "1")]
     pub section: i32,
-    /// Its limit in this context; 0 if it has no limit of its own.
+    /// Its ceiling in this context; 0 if it has none of its own.
     #[prost(int32, tag = "2")]
     pub limit_tokens: i32,
     /// Tokens used, without framing.
@@ -406,6 +414,9 @@ pub struct SectionReceipt {
     /// The number of rejected items, listed or not.
     #[prost(int32, tag = "5")]
     pub left_out_count: i32,
+    /// Its share in this context: guaranteed, whatever other sections use.
+    #[prost(int32, tag = "6")]
+    pub share_tokens: i32,
 }
 /// The receipt of a context.
 #[non_exhaustive]
@@ -431,8 +442,9 @@ pub struct Receipt {
     #[prost(string, tag = "6")]
     pub nearest_model: ::prost::alloc::string::String,
 }
-/// The sections of a context. The limits given here are the defaults at a budget of 8,000 tokens and scale with the
-/// budget. Tokens that a section does not use go to the working section, up to its own maximum.
+/// The sections of a context. The shares given here are guaranteed at a budget of 8,000 tokens (max_tokens less tool
+/// schemas and output reserve) and scale with the budget. Tokens that sections leave unused extend others, up to the
+/// ceilings given here (see context_fill).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -443,20 +455,25 @@ pub enum Section {
     System = 1,
     /// The caller's profile text. 2,000 tokens; truncated at the end of a sentence.
     Profile = 2,
-    /// Facts about the user. 200 tokens, 8 facts, pinned facts first. Selected facts are not removed later.
+    /// Facts about the user. 200 tokens and 8 facts, more as they fit up to 5 % of the budget; at least 120 tokens or 15 %
+    /// of a small budget. Pinned facts are always shown.
     Facts = 3,
     /// Style hints from the user's patterns. 100 tokens.
     Hints = 4,
-    /// The rolling summary of the session. 400 tokens.
+    /// The rolling summary of the session. 400 tokens, up to 10 % of the budget; at least 200 tokens or 15 % of a small
+    /// budget.
     Summary = 5,
-    /// Document chunks, from the caller and from retrieval, best first. 800 tokens, 3 chunks.
+    /// Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 20 % of the
+    /// budget; up to 30 % and 20 chunks.
     Documents = 6,
-    /// Earlier messages, retrieved for the query. 400 tokens, 3 items.
+    /// Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400 tokens or 25 % of a
+    /// small budget; up to 30 % and 30 items.
     Episodic = 7,
-    /// Tool artifacts that are relevant to the query. 200 tokens, 3 artifacts. Facts, hints, summary and artifacts
-    /// together never exceed 800 tokens.
+    /// Tool artifacts that are relevant to the query. 200 tokens and 3 artifacts; up to 5 %. Facts, hints, summary and
+    /// artifacts together have at most 800 tokens, 10 % of a budget above 8,000, and 30 % of a small one.
     Artifacts = 8,
-    /// The conversation in whole turns; the newest are kept first. The remaining budget, at most 4,000 tokens, 10 turns.
+    /// The conversation. 4,000 tokens and 10 turns; up to 60 %. The newest user message is always shown whole. Other
+    /// messages that are too large are shown as previews (INCLUSION_SHORTENED): head, tail, and the id of the whole.
     Working = 9,
     /// The caller's tool schemas: counted, not rendered.
     ToolSchemas = 10,
@@ -516,7 +533,7 @@ pub enum Inclusion {
     Unspecified = 0,
     /// Included unchanged.
     Included = 1,
-    /// Included, truncated at a boundary to fit its section.
+    /// Included, but not whole: truncated at a boundary to fit its section, or shown as a preview.
     Shortened = 2,
     /// Rejected: it exceeds the limit of its section.
     OverSection = 3,
@@ -645,7 +662,9 @@ pub enum ErrorReason {
     SequenceMismatch = 4,
     /// FAILED_PRECONDITION: the session belongs to another user.
     SessionOwnerMismatch = 5,
-    /// FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that budget succeeds.
+    /// FAILED_PRECONDITION; metadata: required_tokens, item. A call with exactly that budget succeeds. `item` names the
+    /// largest mandatory part: "system_prompt", "newest user message", "pinned facts", "tool_schemas_json" or
+    /// "reserve_output_tokens".
     BudgetTooSmall = 6,
     /// RESOURCE_EXHAUSTED: a message of more than 1 MiB (setting max_message_bytes), a request of more than 4 MiB, a
     /// batch of more than 10,000 messages, a document of more than 3 MiB (setting max_document_bytes), or a context
@@ -1154,7 +1173,7 @@ pub struct SearchDocumentsRequest {
     /// Required. Matched as in the hybrid mode of Search.
     #[prost(string, tag = "4")]
     pub query: ::prost::alloc::string::String,
-    /// 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max).
+    /// 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting documents_top_k_max).
     #[prost(int32, tag = "5")]
     pub limit: i32,
     /// The lowest `score` of a hit, 0 or more. 0: no threshold.

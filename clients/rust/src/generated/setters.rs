@@ -440,10 +440,10 @@ impl BuildContextRequest {
 
     /// Sets `max_tokens`.
     ///
-    /// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). If
-    /// the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges, schemas,
-    /// reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in
-    /// the metadata.
+    /// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). What
+    /// is never left out: system prompt, newest user message, pinned facts, previews of the newest tool exchange or
+    /// message, tool schemas, output reserve. If these do not fit, the call is FAILED_PRECONDITION, reason
+    /// BUDGET_TOO_SMALL, with required_tokens and the largest of these parts (item) in the metadata.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: i32) -> Self {
         self.max_tokens = max_tokens;
@@ -549,6 +549,16 @@ impl BuildContextRequest {
     #[must_use]
     pub fn with_include_reasoning(mut self, include_reasoning: bool) -> Self {
         self.include_reasoning = include_reasoning;
+        self
+    }
+
+    /// Sets `context_fill`.
+    ///
+    /// How far sections may grow beyond their shares with tokens that others leave, 0 to 1: 0 not at all, 1 up to their
+    /// ceilings. Absent: setting context_fill, 1 by default.
+    #[must_use]
+    pub fn with_context_fill(mut self, context_fill: f64) -> Self {
+        self.context_fill = Some(context_fill);
         self
     }
 }
@@ -2124,7 +2134,7 @@ impl SearchDocumentsRequest {
 
     /// Sets `limit`.
     ///
-    /// 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max).
+    /// 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting documents_top_k_max).
     #[must_use]
     pub fn with_limit(mut self, limit: i32) -> Self {
         self.limit = limit;
@@ -2313,8 +2323,8 @@ impl SectionBudget {
 
     /// Sets `max_tokens`.
     ///
-    /// Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above this
-    /// limit the server logs a warning.
+    /// Replaces share and ceiling. 0 or more; 0 leaves no room. The system section is never truncated: above this limit
+    /// the server logs a warning.
     #[must_use]
     pub fn with_max_tokens(mut self, max_tokens: i32) -> Self {
         self.max_tokens = Some(max_tokens);
@@ -2323,7 +2333,7 @@ impl SectionBudget {
 
     /// Sets `top_k`.
     ///
-    /// Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are retrieved
+    /// Replaces the number of items (turns, for the working section). 0 or more. At most 20 chunks are retrieved
     /// (setting documents_top_k_max).
     #[must_use]
     pub fn with_top_k(mut self, top_k: i32) -> Self {

@@ -258,8 +258,8 @@ export class Methods {
      * are omitted, and `degraded` says so.
      *
      * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens
-     * in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE
-     * for a context of more than 4 MiB).
+     * and item in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED
+     * (TOO_LARGE for a context of more than 4 MiB).
      */
     buildContext(request: BuildContextRequest, options?: CallOptions): Promise<BuildContextResponse> {
         return this.#calls.unary(BUILD_CONTEXT, request, options);

@@ -25,21 +25,27 @@ export type Role = "unspecified" | "system" | "user" | "assistant" | "tool";
 export type Scope = "unspecified" | "session" | "user" | "namespace";
 
 /**
- * The sections of a context. The limits given here are the defaults at a budget of 8,000 tokens and scale with the
- * budget. Tokens that a section does not use go to the working section, up to its own maximum.
+ * The sections of a context. The shares given here are guaranteed at a budget of 8,000 tokens (maxTokens less tool
+ * schemas and output reserve) and scale with the budget. Tokens that sections leave unused extend others, up to
+ * the ceilings given here (see contextFill).
  * - `"unspecified"`: Not a section: INVALID_ARGUMENT in a request.
  * - `"system"`: The system prompt. 1,000 tokens, a soft limit: counted in full and never truncated.
  * - `"profile"`: The caller's profile text. 2,000 tokens; truncated at the end of a sentence.
- * - `"facts"`: Facts about the user. 200 tokens, 8 facts, pinned facts first. Selected facts are not removed
- * later.
+ * - `"facts"`: Facts about the user. 200 tokens and 8 facts, more as they fit up to 5 % of the budget; at least
+ * 120 tokens or 15 % of a small budget. Pinned facts are always shown.
  * - `"hints"`: Style hints from the user's patterns. 100 tokens.
- * - `"summary"`: The rolling summary of the session. 400 tokens.
- * - `"documents"`: Document chunks, from the caller and from retrieval, best first. 800 tokens, 3 chunks.
- * - `"episodic"`: Earlier messages, retrieved for the query. 400 tokens, 3 items.
- * - `"artifacts"`: Tool artifacts that are relevant to the query. 200 tokens, 3 artifacts. Facts, hints, summary
- * and artifacts together never exceed 800 tokens.
- * - `"working"`: The conversation in whole turns; the newest are kept first. The remaining budget, at most 4,000
- * tokens, 10 turns.
+ * - `"summary"`: The rolling summary of the session. 400 tokens, up to 10 % of the budget; at least 200 tokens or
+ * 15 % of a small budget.
+ * - `"documents"`: Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at
+ * least 20 % of the budget; up to 30 % and 20 chunks.
+ * - `"episodic"`: Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400
+ * tokens or 25 % of a small budget; up to 30 % and 30 items.
+ * - `"artifacts"`: Tool artifacts that are relevant to the query. 200 tokens and 3 artifacts; up to 5 %. Facts,
+ * hints, summary and artifacts together have at most 800 tokens, 10 % of a budget above 8,000, and 30 % of a small
+ * one.
+ * - `"working"`: The conversation. 4,000 tokens and 10 turns; up to 60 %. The newest user message is always shown
+ * whole. Other messages that are too large are shown as previews ("shortened"): head, tail, and the id of the
+ * whole.
  * - `"tool_schemas"`: The caller's tool schemas: counted, not rendered.
  * - `"output_reserve"`: The reserve for the model's output: counted, not rendered.
  * - `"framing"`: Role markers, headings and wrappers of all sections together.
@@ -63,7 +69,7 @@ export type Section =
  * Why an item is included or rejected.
  * - `"unspecified"`: Never sent.
  * - `"included"`: Included unchanged.
- * - `"shortened"`: Included, truncated at a boundary to fit its section.
+ * - `"shortened"`: Included, but not whole: truncated at a boundary to fit its section, or shown as a preview.
  * - `"over_section"`: Rejected: it exceeds the limit of its section.
  * - `"over_total"`: Rejected: the whole context exceeded maxTokens.
  * - `"beyond_top_k"`: Rejected: enough items with a higher score were found.
@@ -532,7 +538,7 @@ export interface Receipt {
 export interface SectionReceipt {
     /** The section. */
     section: Section;
-    /** Its limit in this context; 0 if it has no limit of its own. */
+    /** Its ceiling in this context; 0 if it has none of its own. */
     limitTokens: number;
     /** Tokens used, without framing. */
     usedTokens: number;
@@ -540,6 +546,8 @@ export interface SectionReceipt {
     items: ItemReceipt[];
     /** The number of rejected items, listed or not. */
     leftOutCount: number;
+    /** Its share in this context: guaranteed, whatever other sections use. */
+    shareTokens: number;
 }
 
 /** The receipt of one candidate item. */
@@ -562,6 +570,11 @@ export interface ItemReceipt {
     scores?: ScoreParts;
     /** The first 120 characters. */
     preview: string;
+    /**
+     * 0 to 1, for retrieved items: how likely the item helps with the query. Absolute: comparable between queries
+     * and sections. Items below the setting similarity_threshold are rejected.
+     */
+    relevance: number;
 }
 
 /** The resulting correction. */
@@ -1426,9 +1439,9 @@ export interface BuildContextRequest {
     model?: string | undefined;
     /**
      * The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget).
-     * If the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges,
-     * schemas, reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with
-     * required_tokens in the metadata.
+     * What is never left out: system prompt, newest user message, pinned facts, previews of the newest tool
+     * exchange or message, tool schemas, output reserve. If these do not fit, the call is FAILED_PRECONDITION,
+     * reason BUDGET_TOO_SMALL, with required_tokens and the largest of these parts (item) in the metadata.
      */
     maxTokens?: number | undefined;
     /** Empty: the session's system messages. */
@@ -1462,6 +1475,11 @@ export interface BuildContextRequest {
     queryVector?: readonly number[] | undefined;
     /** Render the assistant's reasoning as well. */
     includeReasoning?: boolean | undefined;
+    /**
+     * How far sections may grow beyond their shares with tokens that others leave, 0 to 1: 0 not at all, 1 up to
+     * their ceilings. Absent: setting context_fill, 1 by default.
+     */
+    contextFill?: number | undefined;
 }
 
 /** The caller's settings of one section. Absent fields keep their defaults. */
@@ -1472,13 +1490,13 @@ export interface SectionBudget {
      */
     section?: Section | undefined;
     /**
-     * Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above
-     * this limit the server logs a warning.
+     * Replaces share and ceiling. 0 or more; 0 leaves no room. The system section is never truncated: above this
+     * limit the server logs a warning.
      */
     maxTokens?: number | undefined;
     /**
-     * Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are
-     * retrieved (setting documents_top_k_max).
+     * Replaces the number of items (turns, for the working section). 0 or more. At most 20 chunks are retrieved
+     * (setting documents_top_k_max).
      */
     topK?: number | undefined;
     /** The lower bound for reductions of the section. 0 or more; absent means 0. */
@@ -1953,7 +1971,7 @@ export interface SearchDocumentsRequest {
     sessionId?: string | undefined;
     /** Required. Matched as in the hybrid mode of Search. */
     query: string;
-    /** 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max). */
+    /** 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting documents_top_k_max). */
     limit?: number | undefined;
     /** The lowest `score` of a hit, 0 or more. 0: no threshold. */
     minScore?: number | undefined;

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/context.proto.
  */
 export const file_memsidecar_v1_context: GenFile = /*@__PURE__*/
-  fileDesc("ChttZW1zaWRlY2FyL3YxL2NvbnRleHQucHJvdG8SDW1lbXNpZGVjYXIudjEiuAEKDVNlY3Rpb25CdWRnZXQSJwoHc2VjdGlvbhgBIAEoDjIWLm1lbXNpZGVjYXIudjEuU2VjdGlvbhIXCgptYXhfdG9rZW5zGAIgASgFSACIAQESEgoFdG9wX2sYAyABKAVIAYgBARIXCgptaW5fdG9rZW5zGAQgASgFSAKIAQESEAoIZGlzYWJsZWQYBSABKAhCDQoLX21heF90b2tlbnNCCAoGX3RvcF9rQg0KC19taW5fdG9rZW5zIp8DChNCdWlsZENvbnRleHRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDQoFcXVlcnkYBCABKAkSDQoFbW9kZWwYBSABKAkSEgoKbWF4X3Rva2VucxgGIAEoBRIVCg1zeXN0ZW1fcHJvbXB0GAcgASgJEg8KB3Byb2ZpbGUYCCABKAkSGQoRdG9vbF9zY2hlbWFzX2pzb24YCSABKAkSHQoVcmVzZXJ2ZV9vdXRwdXRfdG9rZW5zGAogASgFEhEKCWRvY3VtZW50cxgLIAMoCRIuCghzZWN0aW9ucxgMIAMoCzIcLm1lbXNpZGVjYXIudjEuU2VjdGlvbkJ1ZGdldBIjCgVzY29wZRgNIAEoDjIULm1lbXNpZGVjYXIudjEuU2NvcGUSFAoMYXBwZW5kX3F1ZXJ5GA4gASgIEg0KBWRlYnVnGA8gASgIEhQKDHF1ZXJ5X3ZlY3RvchgQIAMoAhIZChFpbmNsdWRlX3JlYXNvbmluZxgRIAEoCCKRAgoUQnVpbGRDb250ZXh0UmVzcG9uc2USKAoIbWVzc2FnZXMYASADKAsyFi5tZW1zaWRlY2FyLnYxLk1lc3NhZ2USEwoLbWVtb3J5X3RleHQYAiABKAkSFAoMdG90YWxfdG9rZW5zGAMgASgFEhIKCm1heF90b2tlbnMYBCABKAUSJwoHcmVjZWlwdBgFIAEoCzIWLm1lbXNpZGVjYXIudjEuUmVjZWlwdBIbChNzdGFibGVfcHJlZml4X2NvdW50GAYgASgFEhwKFHN0YWJsZV9wcmVmaXhfc2hhMjU2GAcgASgJEiwKCGRlZ3JhZGVkGAggAygOMhoubWVtc2lkZWNhci52MS5EZWdyYWRhdGlvbiLZAQoLSXRlbVJlY2VpcHQSCgoCaWQYASABKAkSEwoLbWVzc2FnZV9pZHMYAiADKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZ0b2tlbnMYBCABKAUSEAoIaW5jbHVkZWQYBSABKAgSKAoGcmVhc29uGAYgASgOMhgubWVtc2lkZWNhci52MS5JbmNsdXNpb24SDQoFc2NvcmUYByABKAESKQoGc2NvcmVzGAggASgLMhkubWVtc2lkZWNhci52MS5TY29yZVBhcnRzEg8KB3ByZXZpZXcYCSABKAkipwEKDlNlY3Rpb25SZWNlaXB0EicKB3NlY3Rpb24YASABKA4yFi5tZW1zaWRlY2FyLnYxLlNlY3Rpb24SFAoMbGltaXRfdG9rZW5zGAIgASgFEhMKC3VzZWRfdG9rZW5zGAMgASgFEikKBWl0ZW1zGAQgAygLMhoubWVtc2lkZWNhci52MS5JdGVtUmVjZWlwdBIWCg5sZWZ0X291dF9jb3VudBgFIAEoBSKUAQoHUmVjZWlwdBIvCghzZWN0aW9ucxgBIAMoCzIdLm1lbXNpZGVjYXIudjEuU2VjdGlvblJlY2VpcHQSEQoJdG9rZW5pemVyGAIgASgJEg0KBWV4YWN0GAMgASgIEg0KBXF1ZXJ5GAQgASgJEhAKCHdhcm5pbmdzGAUgAygJEhUKDW5lYXJlc3RfbW9kZWwYBiABKAkqqgIKB1NlY3Rpb24SFwoTU0VDVElPTl9VTlNQRUNJRklFRBAAEhIKDlNFQ1RJT05fU1lTVEVNEAESEwoPU0VDVElPTl9QUk9GSUxFEAISEQoNU0VDVElPTl9GQUNUUxADEhEKDVNFQ1RJT05fSElOVFMQBBITCg9TRUNUSU9OX1NVTU1BUlkQBRIVChFTRUNUSU9OX0RPQ1VNRU5UUxAGEhQKEFNFQ1RJT05fRVBJU09ESUMQBxIVChFTRUNUSU9OX0FSVElGQUNUUxAIEhMKD1NFQ1RJT05fV09SS0lORxAJEhgKFFNFQ1RJT05fVE9PTF9TQ0hFTUFTEAoSGgoWU0VDVElPTl9PVVRQVVRfUkVTRVJWRRALEhMKD1NFQ1RJT05fRlJBTUlORxAMKsQCCglJbmNsdXNpb24SGQoVSU5DTFVTSU9OX1VOU1BFQ0lGSUVEEAASFgoSSU5DTFVTSU9OX0lOQ0xVREVEEAESFwoTSU5DTFVTSU9OX1NIT1JURU5FRBACEhoKFklOQ0xVU0lPTl9PVkVSX1NFQ1RJT04QAxIYChRJTkNMVVNJT05fT1ZFUl9UT1RBTBAEEhoKFklOQ0xVU0lPTl9CRVlPTkRfVE9QX0sQBRIdChlJTkNMVVNJT05fQkVMT1dfVEhSRVNIT0xEEAYSGQoVSU5DTFVTSU9OX0xPV19RVUFMSVRZEAcSFwoTSU5DTFVTSU9OX0RVUExJQ0FURRAIEhcKE0lOQ0xVU0lPTl9JTl9XSU5ET1cQCRIVChFJTkNMVVNJT05fRVhQSVJFRBAKEhYKEklOQ0xVU0lPTl9ESVNBQkxFRBALKqQBCgtEZWdyYWRhdGlvbhIbChdERUdSQURBVElPTl9VTlNQRUNJRklFRBAAEiEKHURFR1JBREFUSU9OX0lOREVYX1VOQVZBSUxBQkxFEAESJAogREVHUkFEQVRJT05fRU1CRURERVJfVU5BVkFJTEFCTEUQAhIYChRERUdSQURBVElPTl9ERUFETElORRADEhUKEURFR1JBREFUSU9OX1NUQUxFEARiBnByb3RvMw", [file_memsidecar_v1_message]);
+  fileDesc("ChttZW1zaWRlY2FyL3YxL2NvbnRleHQucHJvdG8SDW1lbXNpZGVjYXIudjEiuAEKDVNlY3Rpb25CdWRnZXQSJwoHc2VjdGlvbhgBIAEoDjIWLm1lbXNpZGVjYXIudjEuU2VjdGlvbhIXCgptYXhfdG9rZW5zGAIgASgFSACIAQESEgoFdG9wX2sYAyABKAVIAYgBARIXCgptaW5fdG9rZW5zGAQgASgFSAKIAQESEAoIZGlzYWJsZWQYBSABKAhCDQoLX21heF90b2tlbnNCCAoGX3RvcF9rQg0KC19taW5fdG9rZW5zIssDChNCdWlsZENvbnRleHRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDQoFcXVlcnkYBCABKAkSDQoFbW9kZWwYBSABKAkSEgoKbWF4X3Rva2VucxgGIAEoBRIVCg1zeXN0ZW1fcHJvbXB0GAcgASgJEg8KB3Byb2ZpbGUYCCABKAkSGQoRdG9vbF9zY2hlbWFzX2pzb24YCSABKAkSHQoVcmVzZXJ2ZV9vdXRwdXRfdG9rZW5zGAogASgFEhEKCWRvY3VtZW50cxgLIAMoCRIuCghzZWN0aW9ucxgMIAMoCzIcLm1lbXNpZGVjYXIudjEuU2VjdGlvbkJ1ZGdldBIjCgVzY29wZRgNIAEoDjIULm1lbXNpZGVjYXIudjEuU2NvcGUSFAoMYXBwZW5kX3F1ZXJ5GA4gASgIEg0KBWRlYnVnGA8gASgIEhQKDHF1ZXJ5X3ZlY3RvchgQIAMoAhIZChFpbmNsdWRlX3JlYXNvbmluZxgRIAEoCBIZCgxjb250ZXh0X2ZpbGwYEiABKAFIAIgBAUIPCg1fY29udGV4dF9maWxsIpECChRCdWlsZENvbnRleHRSZXNwb25zZRIoCghtZXNzYWdlcxgBIAMoCzIWLm1lbXNpZGVjYXIudjEuTWVzc2FnZRITCgttZW1vcnlfdGV4dBgCIAEoCRIUCgx0b3RhbF90b2tlbnMYAyABKAUSEgoKbWF4X3Rva2VucxgEIAEoBRInCgdyZWNlaXB0GAUgASgLMhYubWVtc2lkZWNhci52MS5SZWNlaXB0EhsKE3N0YWJsZV9wcmVmaXhfY291bnQYBiABKAUSHAoUc3RhYmxlX3ByZWZpeF9zaGEyNTYYByABKAkSLAoIZGVncmFkZWQYCCADKA4yGi5tZW1zaWRlY2FyLnYxLkRlZ3JhZGF0aW9uIuwBCgtJdGVtUmVjZWlwdBIKCgJpZBgBIAEoCRITCgttZXNzYWdlX2lkcxgCIAMoCRISCgpzZXNzaW9uX2lkGAMgASgJEg4KBnRva2VucxgEIAEoBRIQCghpbmNsdWRlZBgFIAEoCBIoCgZyZWFzb24YBiABKA4yGC5tZW1zaWRlY2FyLnYxLkluY2x1c2lvbhINCgVzY29yZRgHIAEoARIpCgZzY29yZXMYCCABKAsyGS5tZW1zaWRlY2FyLnYxLlNjb3JlUGFydHMSDwoHcHJldmlldxgJIAEoCRIRCglyZWxldmFuY2UYCiABKAEivQEKDlNlY3Rpb25SZWNlaXB0EicKB3NlY3Rpb24YASABKA4yFi5tZW1zaWRlY2FyLnYxLlNlY3Rpb24SFAoMbGltaXRfdG9rZW5zGAIgASgFEhMKC3VzZWRfdG9rZW5zGAMgASgFEikKBWl0ZW1zGAQgAygLMhoubWVtc2lkZWNhci52MS5JdGVtUmVjZWlwdBIWCg5sZWZ0X291dF9jb3VudBgFIAEoBRIUCgxzaGFyZV90b2tlbnMYBiABKAUiawoHUmVjZWlwdBIvCghzZWN0aW9ucxgBIAMoCzIdLm1lbXNpZGVjYXIudjEuU2VjdGlvblJlY2VpcHQSEQoJdG9rZW5pemVyGAIgASgJEg0KBWV4YWN0GAMgASgIEg0KBXF1ZXJ5GAQgASgJKqoCCgdTZWN0aW9uEhcKE1NFQ1RJT05fVU5TUEVDSUZJRUQQABISCg5TRUNUSU9OX1NZU1RFTRABEhMKD1NFQ1RJT05fUFJPRklMRRACEhEKDVNFQ1RJT05fRkFDVFMQAxIRCg1TRUNUSU9OX0hJTlRTEAQSEwoPU0VDVElPTl9TVU1NQVJZEAUSFQoRU0VDVElPTl9ET0NVTUVOVFMQBhIUChBTRUNUSU9OX0VQSVNPRElDEAcSFQoRU0VDVElPTl9BUlRJRkFDVFMQCBITCg9TRUNUSU9OX1dPUktJTkcQCRIYChRTRUNUSU9OX1RPT0xfU0NIRU1BUxAKEhoKFlNFQ1RJT05fT1VUUFVUX1JFU0VSVkUQCxITCg9TRUNUSU9OX0ZSQU1JTkcQDCrEAgoJSW5jbHVzaW9uEhkKFUlOQ0xVU0lPTl9VTlNQRUNJRklFRBAAEhYKEklOQ0xVU0lPTl9JTkNMVURFRBABEhcKE0lOQ0xVU0lPTl9TSE9SVEVORUQQAhIaChZJTkNMVVNJT05fT1ZFUl9TRUNUSU9OEAMSGAoUSU5DTFVTSU9OX09WRVJfVE9UQUwQBBIaChZJTkNMVVNJT05fQkVZT05EX1RPUF9LEAUSHQoZSU5DTFVTSU9OX0JFTE9XX1RIUkVTSE9MRBAGEhkKFUlOQ0xVU0lPTl9MT1dfUVVBTElUWRAHEhcKE0lOQ0xVU0lPTl9EVVBMSUNBVEUQCBIXChNJTkNMVVNJT05fSU5fV0lORE9XEAkSFQoRSU5DTFVTSU9OX0VYUElSRUQQChIWChJJTkNMVVNJT05fRElTQUJMRUQQCyqkAQoLRGVncmFkYXRpb24SGwoXREVHUkFEQVRJT05fVU5TUEVDSUZJRUQQABIhCh1ERUdSQURBVElPTl9JTkRFWF9VTkFWQUlMQUJMRRABEiQKIERFR1JBREFUSU9OX0VNQkVEREVSX1VOQVZBSUxBQkxFEAISGAoUREVHUkFEQVRJT05fREVBRExJTkUQAxIVChFERUdSQURBVElPTl9TVEFMRRAEYgZwcm90bzM", [file_memsidecar_v1_message]);
 
 /**
  * The caller's settings of one section. Absent fields keep their defaults.
@@ -29,15 +29,15 @@ export type SectionBudget = Message<"memsidecar.v1.SectionBudget"> & {
   section: Section;
 
   /**
-   * Replaces the scaled default limit. 0 or more; 0 leaves no room. The system section is never truncated: above this
-   * limit the server logs a warning.
+   * Replaces share and ceiling. 0 or more; 0 leaves no room. The system section is never truncated: above this limit
+   * the server logs a warning.
    *
    * @generated from field: optional int32 max_tokens = 2;
    */
   maxTokens?: number | undefined;
 
   /**
-   * Replaces the default number of items (turns, for the working section). 0 or more. At most 5 chunks are retrieved
+   * Replaces the number of items (turns, for the working section). 0 or more. At most 20 chunks are retrieved
    * (setting documents_top_k_max).
    *
    * @generated from field: optional int32 top_k = 3;
@@ -101,18 +101,17 @@ export type BuildContextRequest = Message<"memsidecar.v1.BuildContextRequest"> &
   query: string;
 
   /**
-   * Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base, has the
-   * default budget, and is answered with a warning in the receipt.
+   * Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated.
    *
    * @generated from field: string model = 5;
    */
   model: string;
 
   /**
-   * The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). If
-   * the mandatory parts (system prompt, selected facts, the last 2 messages with their tool exchanges, schemas,
-   * reserve, framing) do not fit, the call is FAILED_PRECONDITION, reason BUDGET_TOO_SMALL, with required_tokens in
-   * the metadata.
+   * The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). What
+   * is never left out: system prompt, newest user message, pinned facts, previews of the newest tool exchange or
+   * message, tool schemas, output reserve. If these do not fit, the call is FAILED_PRECONDITION, reason
+   * BUDGET_TOO_SMALL, with required_tokens and the largest of these parts (item) in the metadata.
    *
    * @generated from field: int32 max_tokens = 6;
    */
@@ -197,6 +196,14 @@ export type BuildContextRequest = Message<"memsidecar.v1.BuildContextRequest"> &
    * @generated from field: bool include_reasoning = 17;
    */
   includeReasoning: boolean;
+
+  /**
+   * How far sections may grow beyond their shares with tokens that others leave, 0 to 1: 0 not at all, 1 up to their
+   * ceilings. Absent: setting context_fill, 1 by default.
+   *
+   * @generated from field: optional double context_fill = 18;
+   */
+  contextFill?: number | undefined;
 };
 
 /**
@@ -347,6 +354,14 @@ export type ItemReceipt = Message<"memsidecar.v1.ItemReceipt"> & {
    * @generated from field: string preview = 9;
    */
   preview: string;
+
+  /**
+   * 0 to 1, for retrieved items: how likely the item helps with the query. Absolute: comparable between queries and
+   * sections. Items below the setting similarity_threshold are rejected.
+   *
+   * @generated from field: double relevance = 10;
+   */
+  relevance: number;
 };
 
 /**
@@ -370,7 +385,7 @@ export type SectionReceipt = Message<"memsidecar.v1.SectionReceipt"> & {
   section: Section;
 
   /**
-   * Its limit in this context; 0 if it has no limit of its own.
+   * Its ceiling in this context; 0 if it has none of its own.
    *
    * @generated from field: int32 limit_tokens = 2;
    */
@@ -396,6 +411,13 @@ export type SectionReceipt = Message<"memsidecar.v1.SectionReceipt"> & {
    * @generated from field: int32 left_out_count = 5;
    */
   leftOutCount: number;
+
+  /**
+   * Its share in this context: guaranteed, whatever other sections use.
+   *
+   * @generated from field: int32 share_tokens = 6;
+   */
+  shareTokens: number;
 };
 
 /**
@@ -419,7 +441,7 @@ export type Receipt = Message<"memsidecar.v1.Receipt"> & {
   sections: SectionReceipt[];
 
   /**
-   * For example "o200k_base", or "claude estimate x 1.08" for a calibrated estimate.
+   * For example "o200k_base", or "chars/4 x 1.08".
    *
    * @generated from field: string tokenizer = 2;
    */
@@ -438,21 +460,6 @@ export type Receipt = Message<"memsidecar.v1.Receipt"> & {
    * @generated from field: string query = 4;
    */
   query: string;
-
-  /**
-   * Problems of the request that did not prevent the response, as sentences for a log: an unknown model. Empty if none.
-   *
-   * @generated from field: repeated string warnings = 5;
-   */
-  warnings: string[];
-
-  /**
-   * The known model whose name is most similar to that of an unknown model ("gpt-4o" for "gpt4o"). Empty if the model
-   * is known or absent, or if no name is similar. The counts and the budget are not those of this model.
-   *
-   * @generated from field: string nearest_model = 6;
-   */
-  nearestModel: string;
 };
 
 /**
@@ -463,8 +470,9 @@ export const ReceiptSchema: GenMessage<Receipt> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_context, 5);
 
 /**
- * The sections of a context. The limits given here are the defaults at a budget of 8,000 tokens and scale with the
- * budget. Tokens that a section does not use go to the working section, up to its own maximum.
+ * The sections of a context. The shares given here are guaranteed at a budget of 8,000 tokens (max_tokens less tool
+ * schemas and output reserve) and scale with the budget. Tokens that sections leave unused extend others, up to the
+ * ceilings given here (see context_fill).
  *
  * @generated from enum memsidecar.v1.Section
  */
@@ -491,7 +499,8 @@ export enum Section {
   PROFILE = 2,
 
   /**
-   * Facts about the user. 200 tokens, 8 facts, pinned facts first. Selected facts are not removed later.
+   * Facts about the user. 200 tokens and 8 facts, more as they fit up to 5 % of the budget; at least 120 tokens or 15 %
+   * of a small budget. Pinned facts are always shown.
    *
    * @generated from enum value: SECTION_FACTS = 3;
    */
@@ -505,36 +514,40 @@ export enum Section {
   HINTS = 4,
 
   /**
-   * The rolling summary of the session. 400 tokens.
+   * The rolling summary of the session. 400 tokens, up to 10 % of the budget; at least 200 tokens or 15 % of a small
+   * budget.
    *
    * @generated from enum value: SECTION_SUMMARY = 5;
    */
   SUMMARY = 5,
 
   /**
-   * Document chunks, from the caller and from retrieval, best first. 800 tokens, 3 chunks.
+   * Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 20 % of the
+   * budget; up to 30 % and 20 chunks.
    *
    * @generated from enum value: SECTION_DOCUMENTS = 6;
    */
   DOCUMENTS = 6,
 
   /**
-   * Earlier messages, retrieved for the query. 400 tokens, 3 items.
+   * Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400 tokens or 25 % of a
+   * small budget; up to 30 % and 30 items.
    *
    * @generated from enum value: SECTION_EPISODIC = 7;
    */
   EPISODIC = 7,
 
   /**
-   * Tool artifacts that are relevant to the query. 200 tokens, 3 artifacts. Facts, hints, summary and artifacts
-   * together never exceed 800 tokens.
+   * Tool artifacts that are relevant to the query. 200 tokens and 3 artifacts; up to 5 %. Facts, hints, summary and
+   * artifacts together have at most 800 tokens, 10 % of a budget above 8,000, and 30 % of a small one.
    *
    * @generated from enum value: SECTION_ARTIFACTS = 8;
    */
   ARTIFACTS = 8,
 
   /**
-   * The conversation in whole turns; the newest are kept first. The remaining budget, at most 4,000 tokens, 10 turns.
+   * The conversation. 4,000 tokens and 10 turns; up to 60 %. The newest user message is always shown whole. Other
+   * messages that are too large are shown as previews (INCLUSION_SHORTENED): head, tail, and the id of the whole.
    *
    * @generated from enum value: SECTION_WORKING = 9;
    */
@@ -589,7 +602,7 @@ export enum Inclusion {
   INCLUDED = 1,
 
   /**
-   * Included, truncated at a boundary to fit its section.
+   * Included, but not whole: truncated at a boundary to fit its section, or shown as a preview.
    *
    * @generated from enum value: INCLUSION_SHORTENED = 2;
    */

@@ -68,7 +68,9 @@ export enum ErrorReason {
   SESSION_OWNER_MISMATCH = 5,
 
   /**
-   * FAILED_PRECONDITION; metadata: required_tokens. A call with exactly that budget succeeds.
+   * FAILED_PRECONDITION; metadata: required_tokens, item. A call with exactly that budget succeeds. `item` names the
+   * largest mandatory part: "system_prompt", "newest user message", "pinned facts", "tool_schemas_json" or
+   * "reserve_output_tokens".
    *
    * @generated from enum value: ERROR_REASON_BUDGET_TOO_SMALL = 6;
    */

@@ -1009,7 +1009,7 @@ export type SearchDocumentsRequest = Message<"memsidecar.v1.SearchDocumentsReque
   query: string;
 
   /**
-   * 0 means 3 (setting documents_top_k). Values above 5 are lowered to 5 (setting documents_top_k_max).
+   * 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting documents_top_k_max).
    *
    * @generated from field: int32 limit = 5;
    */

@@ -1594,8 +1594,8 @@ export const MemoryService: GenService<{
    * be retrieved before the deadline, or because the index or the embedder is unavailable, are omitted, and
    * `degraded` says so.
    *
-   * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens in the
-   * metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
+   * Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with required_tokens and item
+   * in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a
    * context of more than 4 MiB).
    *
    * @generated from rpc memsidecar.v1.MemoryService.BuildContext

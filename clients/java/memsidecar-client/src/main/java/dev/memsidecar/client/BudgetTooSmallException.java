@@ -18,4 +18,14 @@ public final class BudgetTooSmallException extends MemsidecarException {
     public int requiredTokens() {
         return Math.toIntExact(number("required_tokens", Integer.MAX_VALUE));
     }
+
+    /**
+     * Returns the largest mandatory part of the context: "system_prompt", "newest user message", "pinned facts",
+     * "tool_schemas_json" or "reserve_output_tokens".
+     *
+     * @return an empty text if the sidecar did not report it
+     */
+    public String item() {
+        return metadata().getOrDefault("item", "");
+    }
 }
