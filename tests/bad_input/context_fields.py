@@ -14,9 +14,11 @@ from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER
 from tests.bad_input.field_values import (
     ANY_BOOL,
     ANY_TEXT,
+    INFINITY,
     MAX_INT32,
     MIB,
     MIN_INT32,
+    NAN,
     OPTIONAL_ID,
     REQUIRED_ID,
     VECTOR,
@@ -109,5 +111,6 @@ CONTEXT_FIELDS: dict[str, dict[str, Field]] = {
         "debug": ANY_BOOL,
         "query_vector": VECTOR,
         "include_reasoning": ANY_BOOL,
+        "context_fill": invalid(-0.01, 1.01, NAN, INFINITY, -INFINITY) + valid(0.0, 0.5, 1.0, None),
     },
 }

@@ -53,15 +53,15 @@ def test_output_only_fields_of_a_document_are_ignored(client: Client) -> None:
 
 
 def test_the_number_of_chunks_is_capped(client: Client) -> None:
-    for number in range(6):
+    for number in range(21):
         document = knowledge.Document(id=f"d{number}", text=f"Hello number {number}.")
         send(client, "PutDocument", knowledge.PutDocumentRequest(session_id="documents", document=document))
     request = valid_request("SearchDocuments", "documents")
     counts = []
-    for limit in (0, 1, 5, 6, MAX_INT32):
+    for limit in (0, 1, 20, 21, MAX_INT32):
         set_field(request, "limit", limit)
         counts.append(len(send(client, "SearchDocuments", request).hits))
-    assert counts == [3, 1, 5, 5, 5]
+    assert counts == [3, 1, 20, 20, 20]
 
 
 def test_a_duplicate_is_detected_before_a_sequence_mismatch(client: Client) -> None:

@@ -33,7 +33,7 @@ KNOWN = (
 _MASKS = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "<id>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
-    (re.compile(r'"(score|keyword|semantic|neighbours|session|recency)": [\d.]+'), r'"\1": <share>'),
+    (re.compile(r'"(score|relevance|keyword|semantic|neighbours|session|recency)": [\d.]+'), r'"\1": <share>'),
     (re.compile(r"\b0\.\d{6,}"), "<share>"),
     (re.compile(r"[ \t]+"), " "),  # grpcurl sets error details apart with a tab
 )
