@@ -99,7 +99,7 @@ def show(context: BuildContextResponse) -> None:
         role = Role.Name(message.role).removeprefix("ROLE_").lower()
         calls = ", ".join(f"{call.name}({call.arguments_json})" for call in message.tool_calls)
         print(f"{role:10}{stable:7}{message.tokens:5}  {message.content or calls}")
-    print(f"\n{'section':16}{'limit':>6}{'used':>6}")
+    print(f"\n{'section':16}{'share':>6}{'limit':>6}{'used':>6}")
     for section in context.receipt.sections:
         _show_section(section)
     used = f"{context.total_tokens} of {context.max_tokens} tokens"
@@ -108,7 +108,7 @@ def show(context: BuildContextResponse) -> None:
 
 def _show_section(section: SectionReceipt) -> None:
     name = Section.Name(section.section).removeprefix("SECTION_")
-    print(f"{name:16}{section.limit_tokens or '':>6}{section.used_tokens:6}")
+    print(f"{name:16}{section.share_tokens or '':>6}{section.limit_tokens or '':>6}{section.used_tokens:6}")
     for item in (item for item in section.items if item.included):
         score = f"{item.score:.2f}" if item.score else ""
         (preview, *_) = item.preview.splitlines() or [""]
