@@ -11,9 +11,11 @@ from memsidecar.context.rendering import Rendered, render
 from memsidecar.context.sections import Content, CountTokens, FilledSection, Item, Omission, fill, fill_from_start
 from memsidecar.context.window import Turn
 from memsidecar.domain.errors import BudgetTooSmall
+from memsidecar.language.extractive.excerpt import shorten
 from memsidecar.tokens.contract import MESSAGE_OVERHEAD
 from memsidecar.v1.context_pb2 import (
     INCLUSION_DISABLED,
+    INCLUSION_OVER_SECTION,
     INCLUSION_OVER_TOTAL,
     SECTION_ARTIFACTS,
     SECTION_DOCUMENTS,
@@ -134,7 +136,16 @@ class Packer:
             return FilledSection(tuple(item.counted(self.count) for item in items))
         if section == SECTION_PROFILE:
             return fill_from_start(items, limit.share, self.count)
+        if section == SECTION_SUMMARY:
+            return self._fill_summary(items[: limit.items], limit.share)
         return fill(items, limit.share, limit.items, self.count)
+
+    def _fill_summary(self, items: tuple[Item, ...], tokens: int) -> FilledSection:
+        """Shorten the summary to its best sentences if the section does not hold all of it."""
+        shorter = [(item, shorten(item.text, tokens, self.count)) for item in items]
+        kept = [item._replace(text=text, shortened=text != item.text) for item, text in shorter if text]
+        omitted = [Omission(item, INCLUSION_OVER_SECTION) for item, text in shorter if not text]
+        return FilledSection(tuple(item.counted(self.count) for item in kept), tuple(omitted))
 
     # -- flow
 

@@ -14,7 +14,9 @@ from memsidecar_client import Client, MemsidecarError, errors
 from memsidecar_client._details import Details
 
 KINDS = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, MemsidecarError)]
-DETAILS = Details("SOME_REASON", "messages[3].role", {"last_sequence": "7", "required_tokens": "8", "item": "facts"}, 1.5)
+DETAILS = Details(
+    "SOME_REASON", "messages[3].role", {"last_sequence": "7", "required_tokens": "8", "item": "facts"}, 1.5
+)
 
 
 def an_error(kind: Any) -> MemsidecarError:
