@@ -1,6 +1,6 @@
 """Composition of a sidecar from its settings. The only package that names concrete stores, embedders and models."""
 
-from memsidecar.assembly.maintenance import run_doctor, run_reindex
 from memsidecar.assembly.serve import run_serve
+from memsidecar.assembly.storage import run_doctor, run_reindex
 
 __all__ = ["run_doctor", "run_reindex", "run_serve"]

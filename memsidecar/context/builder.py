@@ -8,7 +8,7 @@ from typing import cast
 from memsidecar.context.budgets import Budgets, SectionLimit, SectionLimits, section_limits
 from memsidecar.context.conversation import ConversationCutter, VisibleTurns, WindowStep
 from memsidecar.context.packing import ContextInput, Packer
-from memsidecar.context.previews import Previewer
+from memsidecar.context.reduction import Previewer
 from memsidecar.context.relevance import (
     Hit,
     MemoryItem,

@@ -10,8 +10,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from memsidecar.context.budgets import SectionLimit
-from memsidecar.context.previews import Previewer
-from memsidecar.context.reduction import TurnReduction
+from memsidecar.context.reduction import Previewer, TurnReduction
 from memsidecar.context.window import Turn, WindowMessage, WindowUnit
 from memsidecar.domain.message import Role
 

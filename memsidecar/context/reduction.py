@@ -1,12 +1,67 @@
-"""The order in which one turn gives up tokens: large messages become previews, then exchanges leave."""
+"""How a turn gives up tokens: large messages become previews (head, tail, id of the whole), then exchanges leave."""
 
+import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from memsidecar.context.previews import Previewer
 from memsidecar.context.window import WindowMessage, WindowUnit
-from memsidecar.domain.pruning.truncation import CHARACTERS_PER_TOKEN
+from memsidecar.domain.pruning.truncation import CHARACTERS_PER_TOKEN, truncate_middle
+from memsidecar.tokens.contract import MESSAGE_OVERHEAD, NAME_OVERHEAD, TOOL_CALL_OVERHEAD
+from memsidecar.v1.message_pb2 import Message
+
+_SEAM_TOKENS = 4
+"Head, note and tail may have a few tokens more together than apart."
+
+
+@dataclass(frozen=True)
+class Previewer:
+    count: Callable[[str], int]
+
+    def __call__(self, whole: WindowMessage, max_tokens: int) -> WindowMessage:
+        """Return the message with at most about `max_tokens` of text; the whole one if a preview is not smaller."""
+        if whole.text_tokens <= max_tokens:
+            return whole
+        message = Message()
+        message.CopyFrom(whole.message)
+        message.ClearField("reasoning")
+        self._shorten_calls(message, max_tokens // 2)
+        total = whole.text_tokens - self._tokens_besides_content(whole.message) - self.count(whole.message.reasoning)
+        message.content = self._shorten(message, total, max_tokens - self._tokens_besides_content(message))
+        message.tokens = self._tokens_besides_content(message) + self.count(message.content) + MESSAGE_OVERHEAD
+        shortened = whole._replace(message=message, tokens=message.tokens, shortened=True)
+        return shortened if shortened.tokens < whole.tokens else whole
+
+    def _shorten(self, message: Message, total: int, max_tokens: int) -> str:
+        """Return the content, which has `total` tokens, as head, note and tail of at most `max_tokens`."""
+        content = message.content
+        if total <= max_tokens:
+            return content
+
+        def note(removed: int) -> str:
+            return f"[{removed:,} tokens left out; the whole is message {message.id}]"
+
+        def count(text: str) -> int:
+            return total if text is content else self.count(text)
+
+        keep = max_tokens - self.count(note(total)) - _SEAM_TOKENS
+        return (truncate_middle(content, keep, count, note) if keep > 0 else None) or note(total)
+
+    def _shorten_calls(self, message: Message, max_tokens: int) -> None:
+        """Replace arguments that leave no room for anything else. What replaces them is a JSON object, as they were."""
+        for call in message.tool_calls:
+            tokens = self.count(call.arguments_json)
+            if tokens * len(message.tool_calls) > max_tokens:
+                note = f"{tokens:,} tokens left out; the whole is message {message.id}"
+                call.arguments_json = min(call.arguments_json, json.dumps({"left_out": note}), key=len)
+
+    def _tokens_besides_content(self, message: Message) -> int:
+        name = NAME_OVERHEAD + self.count(message.name) if message.name else 0
+        return name + sum(
+            TOOL_CALL_OVERHEAD + self.count(call.name) + self.count(call.arguments_json) for call in message.tool_calls
+        )
+
 
 MIN_PREVIEW_TOKENS = 64
 _MAX_BYTES = 3 << 20

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from memsidecar.context.budgets import Budgets, SectionLimits, section_limits
 from memsidecar.context.conversation import ConversationCutter, WindowStep
 from memsidecar.context.packing import ContextInput, PackedContext, Packer
-from memsidecar.context.previews import Previewer
+from memsidecar.context.reduction import Previewer
 from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import Item
 from memsidecar.context.window import ConversationWindow, WindowMessage, split_turns

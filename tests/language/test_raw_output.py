@@ -4,8 +4,7 @@ import pytest
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.raw_output import is_raw
-from memsidecar.language.extractive.sentences import prose_sentences
+from memsidecar.language.extractive.sentences import is_raw, prose_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
 from tests.language.conversations import utterances

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from memsidecar.language.extractive.candidates import CandidateBuilder
-from memsidecar.language.extractive.selection import Candidate, Salience, select
+from memsidecar.language.extractive.selection import Candidate, CandidateBuilder, Salience, select
 from memsidecar.language.extractive.sentences import LineWriter, summary_sentences
 
 _CHARACTERS_PER_TOKEN = 4  # the ranking compares sentences, so an estimate is enough

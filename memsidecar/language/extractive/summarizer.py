@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.candidates import CandidateBuilder
-from memsidecar.language.extractive.selection import Candidate, Salience, select
+from memsidecar.language.extractive.selection import Candidate, CandidateBuilder, Salience, select
 from memsidecar.language.extractive.sentences import (
     LineWriter,
     SpokenSentence,
