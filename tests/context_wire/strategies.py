@@ -106,4 +106,5 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
         "sections": draw(sections()),
         "debug": draw(st.booleans()),
         "include_reasoning": draw(st.booleans()),
+        "context_fill": draw(st.sampled_from([None, 0.0, 0.5, 1.0])),
     }
