@@ -3,8 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from google.protobuf.struct_pb2 import Struct
+
+from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.working.annotate import MessageAnnotator
+from memsidecar.layers.field_checks import check_metadata, check_score, merge_metadata
 from memsidecar.layers.working.conversation import ConversationReader
 from memsidecar.layers.working.prune import Pruner
 from memsidecar.layers.working.reads import WorkingMemoryReader
@@ -12,11 +16,58 @@ from memsidecar.layers.working.session_cache import SessionCache
 from memsidecar.layers.working.sessions import AutoPruner, SessionPolicies, Sessions, TokenBudgets
 from memsidecar.layers.working.substring_search import SubstringSearch
 from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCounter
-from memsidecar.layers.working.validation import MessageValidator
+from memsidecar.layers.working.validation import MessageValidator, flags_of
 from memsidecar.layers.working.window_update import Relevance, SummarizeTo, WindowUpdater, no_relevance, no_summary
-from memsidecar.stores.contract import Append, Appended, Journal, LocatedMessage, PendingCommand
+from memsidecar.stores.contract import (
+    Append,
+    Appended,
+    Journal,
+    JournalWriter,
+    LocatedMessage,
+    MessageUpdated,
+    PendingCommand,
+    Revision,
+    UpdateMessage,
+    submit_and_wait,
+)
 from memsidecar.tokens.contract import Counters
 from memsidecar.v1.message_pb2 import Message
+
+_PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED
+
+
+@dataclass(frozen=True)
+class MessageAnnotator:
+    journal: JournalWriter
+
+    def __call__(
+        self, key: SessionKey, user_id: str, message_id: str, score: float | None, metadata: Struct | None
+    ) -> StoredMessage:
+        if score is None and metadata is None:
+            raise InvalidField("evaluation_score", "give a score, metadata, or both")
+        if score is not None:
+            check_score("evaluation_score", score)
+        if metadata is not None:
+            metadata.DiscardUnknownFields()
+            check_metadata("metadata", metadata)
+        command = UpdateMessage(key, user_id, message_id, lambda stored: _annotate(stored, score, metadata))
+        updated: MessageUpdated = submit_and_wait(self.journal, command)
+        return updated.message
+
+
+def _annotate(stored: StoredMessage, score: float | None, metadata: Struct | None) -> Revision:
+    message = Message.FromString(stored.body)
+    if score is not None:
+        message.evaluation_score = score
+    if metadata is not None:
+        merge_metadata(message.metadata, metadata)
+        check_metadata("metadata", message.metadata)
+    flags = flags_of(message) | stored.flags & _PRESERVED_FLAGS
+    return Revision(
+        message.SerializeToString(),
+        int(flags),
+        message.evaluation_score if message.HasField("evaluation_score") else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
