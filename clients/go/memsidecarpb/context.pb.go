@@ -369,7 +369,8 @@ type BuildContextRequest struct {
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The query for retrieval. Empty: the newest user message.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
-	// Determines tokenizer, calibration and default budget. Optional; for an unknown model tokens are estimated.
+	// Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base, has the
+	// default budget, and is answered with a warning in the receipt.
 	Model string `protobuf:"bytes,5,opt,name=model,proto3" json:"model,omitempty"`
 	// The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting context_budget). What
 	// is never left out: system prompt, newest user message, pinned facts, previews of the newest tool exchange or
@@ -900,12 +901,17 @@ type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All sections. Their used_tokens add up to total_tokens.
 	Sections []*SectionReceipt `protobuf:"bytes,1,rep,name=sections,proto3" json:"sections,omitempty"`
-	// For example "o200k_base", or "chars/4 x 1.08".
+	// For example "o200k_base", or "claude estimate x 1.08" for a calibrated estimate.
 	Tokenizer string `protobuf:"bytes,2,opt,name=tokenizer,proto3" json:"tokenizer,omitempty"`
 	// The tokenizer is the model's own, so the counts are exact and not estimates.
 	Exact bool `protobuf:"varint,3,opt,name=exact,proto3" json:"exact,omitempty"`
 	// The query that was used for retrieval.
-	Query         string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
+	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
+	// Problems of the request that did not prevent the response, as sentences for a log: an unknown model. Empty if none.
+	Warnings []string `protobuf:"bytes,5,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// The known model whose name is most similar to that of an unknown model ("gpt-4o" for "gpt4o"). Empty if the model
+	// is known or absent, or if no name is similar. The counts and the budget are not those of this model.
+	NearestModel  string `protobuf:"bytes,6,opt,name=nearest_model,json=nearestModel,proto3" json:"nearest_model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -964,6 +970,20 @@ func (x *Receipt) GetExact() bool {
 func (x *Receipt) GetQuery() string {
 	if x != nil {
 		return x.Query
+	}
+	return ""
+}
+
+func (x *Receipt) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+func (x *Receipt) GetNearestModel() string {
+	if x != nil {
+		return x.NearestModel
 	}
 	return ""
 }
@@ -1039,12 +1059,14 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"usedTokens\x120\n" +
 	"\x05items\x18\x04 \x03(\v2\x1a.memsidecar.v1.ItemReceiptR\x05items\x12$\n" +
 	"\x0eleft_out_count\x18\x05 \x01(\x05R\fleftOutCount\x12!\n" +
-	"\fshare_tokens\x18\x06 \x01(\x05R\vshareTokens\"\x8e\x01\n" +
+	"\fshare_tokens\x18\x06 \x01(\x05R\vshareTokens\"\xcf\x01\n" +
 	"\aReceipt\x129\n" +
 	"\bsections\x18\x01 \x03(\v2\x1d.memsidecar.v1.SectionReceiptR\bsections\x12\x1c\n" +
 	"\ttokenizer\x18\x02 \x01(\tR\ttokenizer\x12\x14\n" +
 	"\x05exact\x18\x03 \x01(\bR\x05exact\x12\x14\n" +
-	"\x05query\x18\x04 \x01(\tR\x05query*\xaa\x02\n" +
+	"\x05query\x18\x04 \x01(\tR\x05query\x12\x1a\n" +
+	"\bwarnings\x18\x05 \x03(\tR\bwarnings\x12#\n" +
+	"\rnearest_model\x18\x06 \x01(\tR\fnearestModel*\xaa\x02\n" +
 	"\aSection\x12\x17\n" +
 	"\x13SECTION_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eSECTION_SYSTEM\x10\x01\x12\x13\n" +

@@ -99,7 +99,7 @@ func (SearchMode) EnumDescriptor() ([]byte, []int) {
 }
 
 // Selects the messages that pruning keeps. Every strategy keeps all system messages, keeps tool calls together with
-// their results, and keeps the newest min_messages.
+// their results, and keeps the newest user message and the newest min_messages.
 type PruneStrategy int32
 
 const (

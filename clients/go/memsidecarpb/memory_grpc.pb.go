@@ -106,8 +106,8 @@ type MemoryServiceClient interface {
 	// Counts messages and tokens.
 	Count(ctx context.Context, in *CountRequest, opts ...grpc.CallOption) (*CountResponse, error)
 	// Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still find
-	// them. System messages stay. A tool call and its results stay together. The newest min_messages stay even if the
-	// session then exceeds the budget (`over_budget`).
+	// them. System messages stay. A tool call and its results stay together. The newest user message and the newest
+	// min_messages stay even if the session then exceeds the budget (`over_budget`).
 	Prune(ctx context.Context, in *PruneRequest, opts ...grpc.CallOption) (*PruneResponse, error)
 	// Erases the session's messages and summary from every layer. Facts stay, and sequence numbers continue. For an
 	// unknown session removed_count is 0.
@@ -347,8 +347,8 @@ type MemoryServiceServer interface {
 	// Counts messages and tokens.
 	Count(context.Context, *CountRequest) (*CountResponse, error)
 	// Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still find
-	// them. System messages stay. A tool call and its results stay together. The newest min_messages stay even if the
-	// session then exceeds the budget (`over_budget`).
+	// them. System messages stay. A tool call and its results stay together. The newest user message and the newest
+	// min_messages stay even if the session then exceeds the budget (`over_budget`).
 	Prune(context.Context, *PruneRequest) (*PruneResponse, error)
 	// Erases the session's messages and summary from every layer. Facts stay, and sequence numbers continue. For an
 	// unknown session removed_count is 0.

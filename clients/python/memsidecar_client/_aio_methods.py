@@ -590,8 +590,8 @@ class AsyncMethods(AsyncCalls):
         timeout: float | None = None,
     ) -> PruneResponse:
         """Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval
-        still find them. System messages stay. A tool call and its results stay together. The newest
-        min_messages stay even if the session then exceeds the budget (`over_budget`).
+        still find them. System messages stay. A tool call and its results stay together. The newest user
+        message and the newest min_messages stay even if the session then exceeds the budget (`over_budget`).
 
         namespace: Empty means "default".
         user_id: Optional. A user other than the session's owner is rejected.

@@ -1990,7 +1990,7 @@ impl SearchMode {
     }
 }
 /// Selects the messages that pruning keeps. Every strategy keeps all system messages, keeps tool calls together with
-/// their results, and keeps the newest min_messages.
+/// their results, and keeps the newest user message and the newest min_messages.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

@@ -124,8 +124,8 @@ impl Client {
     }
 
     /// Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still find
-    /// them. System messages stay. A tool call and its results stay together. The newest min_messages stay even if the
-    /// session then exceeds the budget (`over_budget`).
+    /// them. System messages stay. A tool call and its results stay together. The newest user message and the newest
+    /// min_messages stay even if the session then exceeds the budget (`over_budget`).
     ///
     /// After a lost response it is retried. The retry may report that nothing was left to do, because the
     /// first attempt did the work.

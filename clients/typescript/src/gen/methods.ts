@@ -236,8 +236,8 @@ export class Methods {
 
     /**
      * Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still
-     * find them. System messages stay. A tool call and its results stay together. The newest minMessages stay even
-     * if the session then exceeds the budget (`overBudget`).
+     * find them. System messages stay. A tool call and its results stay together. The newest user message and the
+     * newest minMessages stay even if the session then exceeds the budget (`overBudget`).
      */
     prune(request: PruneRequest, options?: CallOptions): Promise<PruneResponse> {
         return this.#calls.unary(PRUNE, request, options);

@@ -154,7 +154,7 @@ export type SearchMode = "unspecified" | "substring" | "keyword" | "semantic" | 
 
 /**
  * Selects the messages that pruning keeps. Every strategy keeps all system messages, keeps tool calls together
- * with their results, and keeps the newest minMessages.
+ * with their results, and keeps the newest user message and the newest minMessages.
  * - `"unspecified"`: Recency.
  * - `"recency"`: System messages and as many of the newest messages as fit.
  * - `"turns"`: System messages and as many of the newest whole turns as fit.

@@ -1367,7 +1367,7 @@ export const SearchModeSchema: GenEnum<SearchMode> = /*@__PURE__*/
 
 /**
  * Selects the messages that pruning keeps. Every strategy keeps all system messages, keeps tool calls together with
- * their results, and keeps the newest min_messages.
+ * their results, and keeps the newest user message and the newest min_messages.
  *
  * @generated from enum memsidecar.v1.PruneStrategy
  */
@@ -1567,8 +1567,8 @@ export const MemoryService: GenService<{
   },
   /**
    * Prunes a session to a token budget. Pruned messages leave the window; Search and episodic retrieval still find
-   * them. System messages stay. A tool call and its results stay together. The newest min_messages stay even if the
-   * session then exceeds the budget (`over_budget`).
+   * them. System messages stay. A tool call and its results stay together. The newest user message and the newest
+   * min_messages stay even if the session then exceeds the budget (`over_budget`).
    *
    * @generated from rpc memsidecar.v1.MemoryService.Prune
    */
