@@ -16,6 +16,7 @@ from memsidecar.language.rules import (
     german_text,
     interests,
     people,
+    possessions,
     profile,
     retractions,
     tasks,
@@ -34,7 +35,7 @@ PATTERNS = [
     *(pattern.pattern for pattern in (tasks._DEADLINE, tasks._MINE, tasks._HAVING, tasks._TRAVEL)),
     *(pattern.pattern for pattern in (interests._FAVORITE, interests._IS_FAVORITE, wishes._STANDING, wishes._UNWANTED)),
     *(pattern.pattern for pattern in (people._RELATIVE, people._PET, people._HAVE, people._HAVE_PETS, people._IS_MY)),
-    *(pattern.pattern for pattern in (tools._CHANGED, attributes._ATTRIBUTE, attributes._THING)),
+    *(pattern.pattern for pattern in (tools._CHANGED, attributes._ATTRIBUTE, possessions._THING)),
     retractions._CANCELLED_REMINDER.pattern,
 ]
 MESSAGES = [text for case in read_cases() for role, text in case.turns if role == Role.USER]

@@ -1,4 +1,4 @@
-"""Rules for attributes and possessions: "my budget is 2,000 euros", "I drive a Skoda", "I work from home"."""
+"""Rules for attributes, skills, education and goals: "my budget is 2,000 euros", "I'm new to Rust"."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from memsidecar.domain.fact import FactType
 from memsidecar.language.rules.lexicon import LANGUAGES, NOT_NAMES, TOOLS
 from memsidecar.language.rules.rule import FactClaim, pattern_rules, reading, with_keywords
-from memsidecar.language.rules.values import leading_phrase, names_something, thing
+from memsidecar.language.rules.values import any_of, leading_phrase, names_something, thing
 
 PROFILE = FactType.USER_PROFILE
 
@@ -49,65 +49,15 @@ _MEASURED = (
 _FREE = ("goal", "main goal", "goal this year", "new year's resolution", "dream", "dream job")
 
 
-def _any_of(words: tuple[str, ...]) -> str:
-    return rf"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
-
-
 _ATTRIBUTE = re.compile(
     rf"(?:my|our) (?:(?:current|new|main|default|primary|favou?rite|work|home|personal"
-    rf"|old) )?(?:(?P<named>{_any_of(_NAMED)})"
-    rf"|(?P<measured>{_any_of(_MEASURED)})|(?P<free>{_any_of(_FREE)}))(?: of choice)?(?:'s| is| are|:) "
+    rf"|old) )?(?:(?P<named>{any_of(_NAMED)})"
+    rf"|(?P<measured>{any_of(_MEASURED)})|(?P<free>{any_of(_FREE)}))(?: of choice| (?:for"
+    rf"|per) [\w' ]{{2,25}}?)?(?:'s| is| are|:) "
     r"(?:called |named |just |still |now |about |around |roughly |currently ){0,2}(?:an? |the )?(?P<rest>.+)",
     re.IGNORECASE,
 )
-_THINGS = (
-    *(
-        "repo",
-        "repository",
-        "branch",
-        "server",
-        "cluster",
-        "database",
-        "db",
-        "docs",
-        "documentation",
-        "wiki",
-        "backlog",
-    ),
-    *("tickets", "pipeline", "staging", "production", "prod", "api", "website", "product", "app", "project", "team"),
-    *(
-        "office",
-        "channel",
-        "bucket",
-        "environment",
-        "domain",
-        "registry",
-        "dashboard",
-        "newsletter",
-        "blog",
-        "band",
-        "boat",
-    ),
-)
-_THING = re.compile(
-    rf"(?:my|our) (?P<what>(?:[\w-]+ ){{0,2}}?{_any_of(_THINGS)}) (?:is|are|lives?|runs?|sits?)(?: hosted| stored"
-    rf"| kept)? "
-    r"(?P<rest>(?:called|named|on|in|at|under|behind) .+)",
-    re.IGNORECASE,
-)
 _STATE = re.compile(r"\d+ (?:years?|months?|days?|weeks?|times|%)|\d+%|\w+(?:ing|ed)\b", re.IGNORECASE)
-_MAKES = (
-    r"iphone|ipad|imac|macbook|mac mini|pixel|galaxy|thinkpad|xps|surface|raspberry pi|steam deck|playstation|ps5|ps4"
-    r"|xbox"
-    r"|nintendo switch|kindle|tesla|peloton|kobo|chromebook|fairphone|oneplus|rtx|gtx|radeon|garmin|apple watch"
-    r"|fitbit|quest"
-)
-_make = reading(
-    rf"(?:an? |the |my )?(?:new |old )?((?:[\w-]+ )??(?:{_MAKES})\b(?: (?:(?-i:[A-Z0-9])[\w.-]*|pro|air"
-    rf"|mini|max|ultra|plus)){{0,3}})(?=\W*$|[,.;!?)]| (?:and|but|with|from|at|now|since|so|for|running|because"
-    rf"|btw)\b)",
-    group=1,
-)
 _experience = reading(
     r"(?:over |more than |about |almost )?[\w+]+ years'? (?:of )?(?:\w+ ){0,2}experience(?: (?:in"
     r"|with|as) [\w+#. ]{2,40})?"
@@ -117,11 +67,6 @@ _work_mode = reading(
     r"(?:fully |mostly |100% )?(?:remote(?:ly)?|from home|part[- ]time|full[- ]time|night shifts|nights|freelance"
     r"|(?:three|four|3|4) days a week)(?=$|[,.;!]| (?:now|these days|and|so|but|because|since|from|at|for)\b)"
 )
-
-
-def _vehicle(rest: str) -> Iterator[str]:
-    """Yield a vehicle whose name or year stands in it: "2014 Skoda Octavia"."""
-    yield from (value for value in thing(rest) if re.search(r"\d|\b[A-Z]", value) or len(value.split()) == 1)
 
 
 def _education(rest: str) -> Iterator[str]:
@@ -138,6 +83,21 @@ def _education(rest: str) -> Iterator[str]:
         yield phrase
 
 
+def _goal(rest: str) -> Iterator[str]:
+    value = leading_phrase(rest)
+    if 1 < len(value.split()) <= MAX_ATTRIBUTE_WORDS and _is_goal(value):
+        yield value
+
+
+def _is_goal(value: str) -> bool:
+    return not re.search(
+        r"\b(?:this|that|these|it)\b(?! (?:year|month|summer|season|spring"
+        r"|winter))",
+        value,
+        re.IGNORECASE,
+    )
+
+
 def _skill(rest: str) -> Iterator[str]:
     """Yield "new to Rust", where the subject is named: not "new to this"."""
     match = re.match(r"((?:\w+ ){1,3}?(?:to|in|with|at|on)) (.+)", rest, re.IGNORECASE)
@@ -148,19 +108,6 @@ def _skill(rest: str) -> Iterator[str]:
 
 def _skill_key(value: str) -> str:
     return f"skill:{re.sub(r'^.*?(?: to| in| with| at| on) ', '', value.lower())[:60]}"
-
-
-def _whereabouts(rest: str) -> Iterator[str]:
-    """Yield where or under which name a thing of the user is: "on Heroku", "called trunk"."""
-    phrase = leading_phrase(rest)
-    words = phrase.split()
-    is_named = words[:1] in (["called"], ["named"]) or re.search(r"\d|[A-Z]", phrase)
-    if (
-        2 <= len(words) <= 6
-        and is_named
-        and words[1].lower() not in {"fire", "hold", "track", "me", "it", "this", "version"}
-    ):
-        yield phrase
 
 
 RULES = [
@@ -198,19 +145,14 @@ RULES = [
     ),
     *pattern_rules(
         PROFILE,
-        "vehicle",
-        (
-            r"i (?:drive|ride) (?:an? |my (?:old |trusty )?)(?!lot\b|bit\b|bus\b|hard\b"
-            r"|point\b)",
-            "drive ride",
-            _vehicle,
-            0.75,
-        ),
+        "volunteering",
+        (r"i volunteer (?:at|for|with) ", "volunteer", thing, 0.75),
     ),
     *pattern_rules(
         PROFILE,
-        lambda value: f"device:{value.lower()[:60]}",
-        (r"i(?: have|'ve got| own| bought| got| use|'m on|'m using) ", "have own bought got use on using", _make, 0.75),
+        "goal",
+        (r"i(?:'m)? (?=saving (?:up )?for (?:an?|my|our|the) )", "saving", thing, 0.7),
+        (r"i (?:want|hope|plan|aim) to (?=.{3,60}\b(?:this|next) year\b)", "year", _goal, 0.7),
     ),
     *pattern_rules(
         PROFILE,
@@ -250,14 +192,6 @@ RULES = [
 ]
 
 
-@with_keywords(" ".join(_THINGS))
-def whereabouts(clause: str) -> Iterator[FactClaim]:
-    """Find names and places of the user's things: "our app is on Heroku", "our main branch is called trunk"."""
-    match = _THING.match(clause)
-    if match:
-        yield from (FactClaim(PROFILE, match["what"].lower(), value, 0.75) for value in _whereabouts(match["rest"]))
-
-
 @with_keywords(" ".join((*_NAMED, *_MEASURED, *_FREE)))
 def attribute(clause: str) -> Iterator[FactClaim]:
     """Find the value of an attribute: "my editor is helix", "my shoe size is 43", "my goal is to run a marathon"."""
@@ -273,15 +207,6 @@ def attribute(clause: str) -> Iterator[FactClaim]:
         yield FactClaim(PROFILE, _key(key, value), value, 0.85)
 
 
-def _is_goal(value: str) -> bool:
-    return not re.search(
-        r"\b(?:this|that|these|it)\b(?! (?:year|month|summer|season|spring"
-        r"|winter))",
-        value,
-        re.IGNORECASE,
-    )
-
-
 def _fits(key: str, value: str) -> bool:
     """Whether the value is a name, a known tool or a measure, and not a state: "slow", "at 40%", "10 years old"."""
     first = value.split(maxsplit=1)[0]
@@ -290,6 +215,8 @@ def _fits(key: str, value: str) -> bool:
     if key.endswith(("name", "handle")) and " " not in value:
         return value.lower() not in NOT_NAMES
     is_number = first[0].isdigit() or first[0] in "$€£"
+    if key in {"website", "blog"}:
+        return "." in value
     return first.lower() in TOOLS or first[0].isupper() or (is_number and (key in _MEASURED or " " in value))
 
 

@@ -147,6 +147,13 @@ RULES = [
         ),
         (r"i(?:'ve| recently| just)? joined ", "joined", joined_organisation, 0.75),
         (
+            r"i(?:'ve)? joined (?:the|an?|our) [\w -]{2,30}? (?:team|department|group"
+            r"|division) at ",
+            "joined",
+            named_organisation,
+            0.8,
+        ),
+        (
             r"(?:i'm joining|i'll join|i'll be joining|i'm going to join"
             r"|i'm moving to join) ",
             "join joining",

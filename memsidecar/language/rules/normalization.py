@@ -191,6 +191,7 @@ _WITHOUT_I = re.compile(
     r"|daughters?)|(?:hate|love)(?! (?:is|it|you|this|that|to|how|the|your|all|them|him|her|and|a)\b))\b",
     re.IGNORECASE,
 )
+_WITHOUT_I_WAS = re.compile(r"born (?:and raised )?(?:in|on)\b", re.IGNORECASE)
 _WITHOUT_IVE = re.compile(
     r"been (?:getting into|learning|working (?:at|for|as|on)|living in|playing|using|promoted)\b", re.IGNORECASE
 )
@@ -227,9 +228,11 @@ def strip_lead_in(clause: str) -> str:
 
 
 def restore_subject(clause: str) -> str:
-    """Add the "I", "I'm" or "I've" that is often omitted in the first clause of a sentence."""
+    """Add the "I", "I'm", "I was" or "I've" that is often omitted in the first clause of a sentence."""
     if _WITHOUT_I.match(clause):
         return f"I {clause}"
+    if _WITHOUT_I_WAS.match(clause):
+        return f"I was {clause}"
     if _WITHOUT_IVE.match(clause):
         return f"I've {clause}"
     return f"I'm {clause}" if _WITHOUT_IM.match(clause) else clause

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from memsidecar.domain.fact import FactType
 from memsidecar.language.rules.lexicon import GIVEN_NAMES, NOT_NAMES, PLACES
 from memsidecar.language.rules.rule import FactClaim, pattern_rules, reading, with_keywords
-from memsidecar.language.rules.values import trim
+from memsidecar.language.rules.values import any_of, trim
 
 PROFILE = FactType.USER_PROFILE
 
@@ -81,14 +81,10 @@ ANIMALS = (
 _PLURALS = {"puppy": "puppies", "bunny": "bunnies", "pony": "ponies", "canary": "canaries", "husky": "huskies"}
 
 
-def _any_of(words: tuple[str, ...]) -> str:
-    return rf"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
-
-
-_RELATION = _any_of(RELATIONS)
-_GROUP = _any_of(GROUPS)
+_RELATION = any_of(RELATIONS)
+_GROUP = any_of(GROUPS)
 _ANIMAL_WORDS = (*ANIMALS, *(_PLURALS.get(animal, f"{animal}s") for animal in ANIMALS))
-_ANIMAL = _any_of(_ANIMAL_WORDS)
+_ANIMAL = any_of(_ANIMAL_WORDS)
 _SINGULAR = dict(zip(_ANIMAL_WORDS[len(ANIMALS) :], ANIMALS, strict=True))
 _COUNT = r"(?:an?|one|two|three|four|five|six|\d) "
 _KIND = (

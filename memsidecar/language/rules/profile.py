@@ -154,7 +154,7 @@ RULES = [
         (r"i'm an? ", "dad father grandfather grandma grandmother grandpa mom mother mum parent", _parent, 0.75),
         (r"(?:i|we) have ", "have", _children, 0.8),
         (
-            r"(?:i'm|we're) (?=expecting (?:an?|twins|our|my) )",
+            r"(?:i'm|we're|i are) (?=expecting (?:an?|twins|our|my) )",
             "expecting",
             reading(
                 r"expecting (?:an? baby|twins|an? (?:boy|girl|child)|our \w+(?: child| baby)?|my \w+(?: child"

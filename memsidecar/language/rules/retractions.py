@@ -53,7 +53,8 @@ RULES = [
         ),
         (r"i'm no longer (?:working |employed )?(?:at|with|by|for) ", "longer", employers.named_organisation, 0.85),
         (
-            r"i(?:'ve)? (?:left|quit my job at|left my job at|quit my position at|resigned from|got laid off from"
+            r"i(?:'ve)? (?:left(?! my\b)|quit my job at|left my job at|quit my position at|resigned from"
+            r"|got laid off from"
             r"|was laid off from|got fired from|was fired from|retired from) ",
             "fired laid left position quit resigned retired",
             _employer_left,

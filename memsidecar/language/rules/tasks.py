@@ -110,7 +110,8 @@ _DEADLINE = re.compile(
 _TRAVEL = re.compile(
     r"(?:i'm|we're) (?P<what>(?:going (?:to (?:an?|the|my) |on (?:holiday|vacation|leave|an? \w+|maternity|paternity)"
     r"|away)|flying|travell?ing|getting married|moving|leaving"
-    r"|driving|heading|graduating|starting (?:a|my) new job|having surgery|running (?:a|the|my) (?:\w+ )?"
+    r"|driving|heading|graduating|planning (?:an?|my|our) (?:\w+ )?(?:trip|wedding|party|move|vacation|holiday|tour)"
+    r"|starting (?:a|my) new job|having surgery|running (?:a|the|my) (?:\w+ )?"
     r"(?:marathon|race|workshop|5k|10k)|giving (?:a|my|the) (?:\w+ )?(?:talk|presentation|speech|lecture))"
     r"(?!\w).{0,80})$",
     re.IGNORECASE,
@@ -164,7 +165,7 @@ def _is_due(value: str) -> bool:
 
 @with_keywords(
     "deadline launch live kick kickoff offsite wedding party exam my our have got going flying traveling travelling"
-    " married moving leaving driving heading graduating"
+    " married moving leaving driving heading graduating planning"
     " starting surgery running giving"
 )
 def event(clause: str) -> Iterator[FactClaim]:

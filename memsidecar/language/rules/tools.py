@@ -31,6 +31,7 @@ _BETWEEN_TOOLS = re.compile(
 )
 _FOR_ONCE = re.compile(r"\s*(?:to\s+\w|for (?:this|that|the|an?)\b|here\b|and (?:get|got|it|i get)\b)", re.IGNORECASE)
 
+_ARTICLE = re.compile(r"^(?:the|both|everything (?:on|in|with)|mostly|mainly|only|just|an?)\s", re.IGNORECASE)
 _OTHER_NAMES = NOT_TOOLS | NOT_NAMES | LANGUAGES | PLACES | GIVEN_NAMES
 
 _US = r"(?:i|we|my (?:team|company|employer|department)|our (?:team|company|department|whole team))"
@@ -92,13 +93,13 @@ def _tools_in_use(rest: str) -> Iterator[str]:
 
 
 def _without_article(rest: str) -> str:
-    return re.sub(
-        r"^(?:the |both |everything (?:on|in|with) |mostly |mainly |only "
-        r"|just )",
-        "",
-        rest,
-        flags=re.IGNORECASE,
-    )
+    return _ARTICLE.sub("", rest, count=1)
+
+
+def _shop_tool(rest: str) -> Iterator[str]:
+    word = rest.split(maxsplit=1)[0]
+    if word.lower() in TOOLS:
+        yield word
 
 
 def tool_key(tool: str) -> str:
@@ -120,7 +121,22 @@ RULES = [
         PROFILE,
         tool_key,
         (rf"{_US} (?:use|uses|rely on|relies on|swear by) (?!to\b)", "use uses rely relies swear", tools, 0.8),
-        (r"(?:i|we) (?:work with|write) ", "work write", known_tools, 0.75),
+        (r"(?:i|we) (?:work (?:\w+ly )?with|write|develop on) ", "work write develop", known_tools, 0.75),
+        (
+            r"(?:i|we) (?:track|keep|manage|store|take|do|organi[sz]e|plan) (?:(?:my|our|all|the"
+            r"|most) )?[\w -]{2,20}? (?:in|with|on) ",
+            "track keep manage store take do organise organize plan",
+            known_tools,
+            0.7,
+        ),
+        (
+            r"we're (?:an?|a pure|mostly an?) (?=[\w+#.]+ (?:shop|team"
+            r"|company)\b)",
+            "shop team company",
+            _shop_tool,
+            0.75,
+        ),
+        (r"(?:my|our) (?:back-?end|front-?end|app|api|service|website|site|project) uses ", "uses", tools, 0.75),
         (
             rf"{_US} (?:run|runs|host|hosts) (?:everything |all of it |it all )?(?:on "
             rf"|in )?",
@@ -131,7 +147,7 @@ RULES = [
         (rf"{_US} deploys? (?:everything )?(?:to|on|with|via|using) ", "deploy deploys", known_tools, 0.75),
         (rf"{_BE} (?:\w+ly )?(?:using|running) ", "using running", _tools_in_use, 0.75),
         (
-            rf"{_BE} (?:\w+ly )?(?:on|coding in|programming in|working with"
+            rf"{_BE} (?:\w+ly )?(?:on|stuck on|stuck with|coding in|programming in|working with"
             rf"|working in) ",
             "on coding programming working",
             known_tools,

@@ -101,6 +101,12 @@ RULES = [
             0.7,
         ),
         (
+            r"my (?:side|pet|hobby|capstone|thesis|bachelor|master) project is (?:an? |the |about )",
+            "project",
+            _topic,
+            0.75,
+        ),
+        (
             r"i do research (?:on|in|into) |my field is |my research (?:area|field|topic) is ",
             "field research",
             _topic,

@@ -95,7 +95,7 @@ _NO_BREAK = re.compile(r"(?:from|based|living|working|originally|currently|in my
 
 _ELIDED = re.compile(
     r",?\s(?:and|but)\s+(?:also\s+)?(?=(?:work|live|love|like|enjoy|hate|prefer|study|teach|need to|have to"
-    r"|can't stand|adore|dislike|grew up|am|moved to|relocated to|use|play|speak)\b)",
+    r"|can't stand|adore|dislike|grew up|am|moved to|relocated to|joined|use|play|speak)\b)",
     re.IGNORECASE,
 )
 _NOT_ELIDED_AFTER = re.compile(

@@ -1,7 +1,7 @@
 """Readers of values: they find where a value ends ("Acme Corp", not "Acme Corp and I love it there")."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memsidecar.domain.text import word_set
 
@@ -14,7 +14,7 @@ CAPITALISED = re.compile(
 )
 "A run of capitalised words, with the small words inside of names."
 
-_MARKS = r"\.(?!\d)|[!?;:()\[\]…\u2013\u2014\ufffc\"\n]|\s-+\s|\.\.+"
+_MARKS = r"\.(?!\w)|[!?;:()\[\]…\u2013\u2014\ufffc\"\n]|\s-+\s|\.\.+"
 _NEW_CLAUSE = (
     r"\s(?:but|because|cause|cuz|since|when|whenever|while|so|which|who|whose|where|though|although|if|as|even|except"
     r"|until|till|and then|then|thanks|please|lol|haha|tbh|btw|imo|imho|especially|particularly|ever|these days"
@@ -55,6 +55,11 @@ _ONE_THING = re.compile(
     r"(?:roll|bass|cheese|chips|dragons|crafts|vinegar|breakfasts?|white|development|cons|error|jelly)|short and)\b",
     re.IGNORECASE,
 )
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern for one of the words. Longer ones are tried first."""
+    return rf"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
 
 
 def trim(text: str) -> str:

@@ -128,8 +128,10 @@ RULES = [
             r"|i joined)"
             r"(?: (?:at |for |)(?-i:[A-Z])[\w&' -]{1,30}?| (?:at|for) \w+| nights| days"
             r"| (?:night|day|evening|early) shifts?| part[ -]time| full[ -]time| remotely)? as|i became|i've become"
-            r"|i've been|i got a (?:new )?job as|i'm back to being) (?:an? |the )",
-            "became become been being employed freelance hired job joined joining promoted start started starting work"
+            r"|i've been|i got a (?:new )?job as|i'm back to being|i'm doing an apprenticeship as"
+            r"|i'm training as) (?:an? |the )",
+            "apprenticeship became become been being employed freelance hired job joined joining promoted start started"
+            " starting training work"
             " worked working",
             occupation,
             0.85,
@@ -145,7 +147,7 @@ RULES = [
         (r"i'm ", "between employed freelancing retired unemployed", _status, 0.85),
         (r"i'm ", "at of for", _title, 0.8),
         (
-            r"i(?:'ve| was| got|'ve been|'ve just been)? ?(?:been )?(?:made|promoted|moved up"
+            r"i(?:'ve| was| got|'ve been|'ve just been) (?:been )?(?:made|promoted|moved up"
             r"|bumped up) (?:from [\w ]{2,40} )?"
             r"to (?:be )?(?:an? |the )?",
             "made promoted moved bumped",
