@@ -12,7 +12,6 @@ from memsidecar.domain.message import Role
 from memsidecar.language.rules import (
     attributes,
     german,
-    german_orders,
     german_text,
     interests,
     people,
@@ -82,7 +81,7 @@ def test_what_a_pattern_matches_gives_the_same_claims_without_keywords(pattern: 
 
 
 def test_german_sentences_give_the_same_claims_without_keywords() -> None:
-    rules = [*german.RULES, german.named, german_orders.order]
+    rules = [*german.RULES, german.named, german_text.order]
     said = [clause for text in MESSAGES if is_german(text) for clause in german_text.clauses(text)]
     found = [[claim for rule in german._INDEX.candidates(clause) for claim in rule.claims(clause)] for clause in said]
     assert found == [[claim for rule in rules for claim in rule.claims(clause)] for clause in said]

@@ -9,8 +9,15 @@ from collections.abc import Iterator
 
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.text import word_set
-from memsidecar.language.rules.german_orders import order
-from memsidecar.language.rules.german_text import BETWEEN, NOT_ASSERTED, QUESTION, REMEMBER, clauses, without_lead_in
+from memsidecar.language.rules.german_text import (
+    BETWEEN,
+    NOT_ASSERTED,
+    QUESTION,
+    REMEMBER,
+    clauses,
+    order,
+    without_lead_in,
+)
 from memsidecar.language.rules.health import allergy_key
 from memsidecar.language.rules.lexicon import GIVEN_NAMES, TOOLS
 from memsidecar.language.rules.notes import CONFIDENCE, notes
