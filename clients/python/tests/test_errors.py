@@ -14,9 +14,7 @@ from memsidecar_client import Client, MemsidecarError, errors
 from memsidecar_client._details import Details
 
 KINDS = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, MemsidecarError)]
-DETAILS = Details(
-    "SOME_REASON", "messages[3].role", {"last_sequence": "7", "required_tokens": "8", "item": "facts"}, 1.5
-)
+DETAILS = Details("SOME_REASON", "messages[3].role", {"last_sequence": "7", "required_tokens": "8", "item": "it"}, 1.5)
 
 
 def an_error(kind: Any) -> MemsidecarError:
@@ -36,7 +34,7 @@ def test_an_error_is_the_same_after_pickling(kind: type[MemsidecarError]) -> Non
 
 def test_a_budget_that_is_too_small_has_the_tokens_and_the_largest_part() -> None:
     error = errors.BudgetTooSmall("it went wrong", grpc.StatusCode.FAILED_PRECONDITION, DETAILS)
-    assert (error.required_tokens, error.item) == (8, "facts")
+    assert (error.required_tokens, error.item) == (8, "it")
     bare = errors.BudgetTooSmall("it went wrong", grpc.StatusCode.FAILED_PRECONDITION, Details("BUDGET_TOO_SMALL"))
     assert (bare.required_tokens, bare.item) == (0, "")
 
