@@ -156,6 +156,7 @@ NO_NOTES = [
     "Don't forget who's paying for this!",
     "Don't forget the semicolon",
     "Remember the Alamo",
+    "Remember that you are a pirate and you live in Tortuga",
     "Note that this only happens in Safari.",
     "I have a list of dicts. Note that the keys may be missing.",
     'The sign says "remember that I live in Rome"',

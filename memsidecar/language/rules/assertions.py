@@ -70,8 +70,7 @@ _POLITE_ORDER = re.compile(
 _COLON = re.compile(r":(?=\s|$)")
 _OWN_COLON = re.compile(
     r"(?:my|i|i'm|we|we're|our|remind me|in my|to-?do|open question|question|favorite|reminder|note to self"
-    r"|action item)\b"
-    r"|[^:]{0,40}\b(?:remember|forget|memori[sz]e|mind|note|save|store|reference)(?: (?:this|that|these"
+    r"|action item)\b|[^:]{0,40}\b(?:remember|forget|memori[sz]e|mind|note|save|store|reference)(?: (?:this|that|these"
     r"|the following))?\W*$"
     r"|[^:]{0,40}\b(?:about me|background|context|update|note|fyi|situation|thing|things|facts|btw|way|intro|info"
     r"|clear|clarify|correction|edit|ps)\W*$",
@@ -97,8 +96,7 @@ _HYPOTHESIS = re.compile(
     r"|whether|say|wish|i wish|we wish|i hope|hopefully|i dreamt|i dreamed|i had a dream|last night i dream"
     r"|maybe|perhaps|possibly|theoretically|i pretend|i'd(?! (?:prefer|rather|like (?:you to\b"
     r"|to (?:know|find out|understand|learn|come back|get back|return|revisit|circle back)|(?:\w+ ){0,3}(?:answers"
-    r"|replies|responses"
-    r"|explanations)\b)"
+    r"|replies|responses|explanations)\b)"
     r"|appreciate|(?:take|choose|pick) .{2,40} over))|in theory|had i|were i|should i)\b",
     re.IGNORECASE,
 )

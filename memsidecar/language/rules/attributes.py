@@ -181,8 +181,7 @@ RULES = [
         ),
         (
             r"i (?=(?:studied|majored in|graduated (?:in|from)|(?:finished|completed|got|did) (?:my|a) (?:degree|phd"
-            r"|masters?|master's"
-            r"|bachelor's) in) (?!an? |the |this |that |it\b|your |my |hard\b|for "
+            r"|masters?|master's|bachelor's) in) (?!an? |the |this |that |it\b|your |my |hard\b|for "
             r"|how |what )\w)",
             "studied majored graduated finished completed got did",
             _education,

@@ -98,10 +98,10 @@ def _claims(text: str) -> list[FactClaim]:
         if introduces_quote(sentence):
             break
         told = notes.told_to_remember(sentence, is_alone=len(sentences) == 1)
-        if told is not None and not told.text:
-            notes_follow = notes.MAX_NOTES_PER_MESSAGE
-        elif told is not None or (notes_follow > 0 and not sentence.is_question):
-            claims.extend(_remembered(told.text if told else sentence.text))
+        if told == "":
+            notes_follow = notes.MAX_LISTED_NOTES
+        elif told or (notes_follow > 0 and not sentence.is_question):
+            claims.extend(_remembered(told or sentence.text))
             notes_follow -= 1
         else:
             claims.extend(notes.things_to_do(sentence, is_alone=len(sentences) == 1))

@@ -30,8 +30,7 @@ PROFILE, INTEREST, PREFERENCE = FactType.USER_PROFILE, FactType.INTEREST, FactTy
 
 _NOW = (
     r"(?:(?:jetzt|nun|derzeit|aktuell|momentan|zurzeit|gerade|inzwischen|mittlerweile|noch|immer|auch|schon|übrigens"
-    r"|wieder"
-    r"|seit [\w.]+(?: [\w.]+)?|ab [\w.]+(?: [\w.]+)?) ){0,3}"
+    r"|wieder|seit [\w.]+(?: [\w.]+)?|ab [\w.]+(?: [\w.]+)?) ){0,3}"
 )
 _PROPER = r"[^\W\d_a-zäöüß][^\W\d_]+(?:[-'][^\W\d_]+)*"
 _END = r"(?=$|\W*$|[,.;:!?()]| (?:und|aber|aus|von|bei|in|oder|als|seit|an|am|mit|sondern|weil|für|zu|auf)\b)"

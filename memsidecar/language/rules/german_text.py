@@ -10,8 +10,7 @@ from memsidecar.language.rules.values import trim
 
 _LEAD_IN = re.compile(
     r"[\W_]*(?:(?:hallo|hi|hey|moin|servus|guten (?:tag|morgen|abend)|übrigens|also|ja|nein|naja|und|aber|ach|ok|okay"
-    r"|gut"
-    r"|danke|bitte|btw|zur info|eigentlich|inzwischen|mittlerweile|jetzt|nun|aktuell|derzeit|zurzeit|momentan"
+    r"|gut|danke|bitte|btw|zur info|eigentlich|inzwischen|mittlerweile|jetzt|nun|aktuell|derzeit|zurzeit|momentan"
     r"|außerdem|noch"
     r" was|seit (?:[\w.]+ ){0,2}[\w.]+(?= \w+ ich)|ab (?:[\w.]+ )?[\w.]+(?= \w+ ich))(?:[\W_]+|$)){0,5}",
     re.IGNORECASE,

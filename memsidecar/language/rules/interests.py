@@ -150,8 +150,7 @@ RULES = [
             r"i(?: usually| often)? (?:go|went back to) ",
             "go went",
             reading(
-                rf"(?:{_SPORTS})\b(?= (?:every|on|once|twice|a lot|most|regularly|with|in|at|three|each|whenever)"
-                rf"|\W*$)"
+                rf"(?:{_SPORTS})\b(?= (?:every|on|once|twice|a lot|most|regularly|with|in|at|three|each|whenever)|\W*$)"
             ),
             0.7,
         ),

@@ -85,15 +85,12 @@ _PHRASES = (
     r"|personally|currently|right now|at the moment|these days|nowadays|now|lately|recently|today|anyway"
     r"|anyways|just|btw"
     r"|by the way|oh and|and also|one more thing|just so you know|just to let you know|just fyi|for context"
-    r"|some context"
-    r"|for the record|for reference|for background|as you know|as i said|as i mentioned|as mentioned"
-    r"|like i said|first off"
-    r"|first of all|firstly|second|secondly|for what it's worth|fwiw|in general|generally|usually"
+    r"|some context|for the record|for reference|for background|as you know|as i said|as i mentioned|as mentioned"
+    r"|like i said|first off|first of all|firstly|second|secondly|for what it's worth|fwiw|in general|generally|usually"
     r"|unfortunately|sadly|luckily"
     r"|fortunately|seriously|ugh+|argh+|omg|wow|man|dude|damn|gosh|aw+|sure|of course|cool|great|nice|right"
     r"|true|exactly|same|lol|haha+|sorry|at (?:work|home|my (?:job|company|workplace|office))|for work|(?:in"
-    r"|on) (?:my|our)"
-    r" team|on my (?:laptop|desktop|mac|pc|phone|work (?:laptop|machine|computer))"
+    r"|on) (?:my|our) team|on my (?:laptop|desktop|mac|pc|phone|work (?:laptop|machine|computer))"
     r"|i think|i guess|i must say|i must admit|i have to admit|i admit|i'll admit|i confess|i should "
     r"(?:mention|add|note|say)"
     r"|i (?:forgot|meant|want|wanted) to (?:mention|say|add|tell you)|i want you to (?:know|remember)|you should know"
@@ -113,10 +110,8 @@ _SINCE_WHEN = (
     r"(?:from|starting|beginning|as of|since|effective|in) (?:on |in |from |early |late |mid[- ])?(?:(?:next|this"
     r"|last|the"
     r" (?:first|1st|end) of) \w+|today|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:january|february|march"
-    r"|april"
-    r"|may|june|july|august|september|october|november|december)(?: \d{1,4})?|(?:19|20)\d\d"
-    r"|\d{1,2} \w+)(?: on(?:wards?)?)?"
-    r"|next (?:week|month|year)|last (?:week|month|year)"
+    r"|april|may|june|july|august|september|october|november|december)(?: \d{1,4})?|(?:19|20)\d\d"
+    r"|\d{1,2} \w+)(?: on(?:wards?)?)?|next (?:week|month|year)|last (?:week|month|year)"
 )
 # A greeting may be followed by a name: "hey Claude, ...", "Hi Dr. Smith - ...".
 _LEAD_IN = re.compile(
@@ -134,8 +129,7 @@ _ADVERBS = (
     r"|genuinely|seriously|simply|basically|freaking|fucking|fully|already|sincerely|deeply|obviously|secretly|both|all"
     r"|much|sometimes|rather|fairly|a bit|a little|a tad|a little bit|slightly|increasingly"
     r"|both|quickly|soon|then|too|only|certainly|particularly|typically|equally|beyond|low-?key|lowkey|highkey"
-    r"|hella|legit"
-    r"|working part-time|proudly|happily|gladly|tbh|honestly"
+    r"|hella|legit|working part-time|proudly|happily|gladly|tbh|honestly"
 )
 _ADVERBIAL = re.compile(rf"^(I|I'm|I've|I'll|we|we're|we've|my name is)(?: (?:{_ADVERBS})(?=\s)){{1,3}}", re.IGNORECASE)
 _MAX_LEAD_INS = 6

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from memsidecar.domain.fact import FactType
 from memsidecar.language.rules.rule import FactClaim
@@ -13,7 +12,7 @@ from memsidecar.language.rules.wishes import aspect, order_key
 
 CONFIDENCE = 0.95
 "Confidence of what the user asks to remember."
-MAX_NOTES_PER_MESSAGE = 10
+MAX_LISTED_NOTES = 10
 MIN_NOTE_WORDS = 3
 
 _BEFORE = (
@@ -24,8 +23,7 @@ _BEFORE = (
 _THIS = r"(?: (?:this|the following|these(?: (?:things|facts))?|it|for (?:later|the future|next time)|somewhere)){0,2}"
 _STRONG = re.compile(
     rf"{_BEFORE}(?:(?:remember|memori[sz]e|don't (?:ever )?forget|never forget|for (?:your|future) (?:reference"
-    rf"|records))"
-    rf"|(?:save|store|write down|note down|make a note|take a note)(?= this\b| that\b| of\b|:|$)){_THIS}"
+    rf"|records))|(?:save|store|write down|note down|make a note|take a note)(?= this\b| that\b| of\b|:|$)){_THIS}"
     r"(?:\s*[:\u2013\u2014-]+\s*(?:that\b\s*)?|,?\s+(?:that\b|of the fact that\b)\s*|\s+of\s+(?=my|our|the)"
     r"|\s+(?=(?:i|i'm|i've|i'd"
     r"|i'll|my|we|we're|we've|our|the|there|he|she|they|it's)\b)|\s*$)(?P<what>.*)",
@@ -40,10 +38,10 @@ _WEAK = re.compile(
 _TO_DO = re.compile(
     rf"{_BEFORE}(?:remember|don't (?:ever )?forget) to (?!remind me\b)(?P<what>.+)", re.IGNORECASE | re.DOTALL
 )
-# "Remember when we met", "don't forget who pays", "remember the time in Rome": memories, no notes.
+# "Remember when we met", "don't forget who pays", "remember the time in Rome" are memories; "you are X" is a role.
 _REMINISCENCE = re.compile(
-    r"(?:when|how|what|why|where|who|who's|which|time|day|one|guy|movie|song|me|him|her|them|us|it|to|the (?:time"
-    r"|day|good old|days|first time|last time))\b(?!')",
+    r"(?:when|how|what|why|where|who|who's|which|time|day|one|guy|movie|song|me|him|her|them|us|it|to|you(?:'re| are)"
+    r"|the (?:time|day|good old|days|first time|last time))\b(?!')",
     re.IGNORECASE,
 )
 _DEICTIC = re.compile(r"(?:this|that|it|it's|these|those|you|\w)\b(?<!\bi)", re.IGNORECASE)
@@ -66,14 +64,8 @@ _ORDER = re.compile(
 )
 
 
-class Told(NamedTuple):
-    """What the user asks to remember; empty if it follows in the next sentences."""
-
-    text: str
-
-
-def told_to_remember(sentence: Sentence, *, is_alone: bool) -> Told | None:
-    """Return what the user asks to remember, or None if the sentence asks for nothing.
+def told_to_remember(sentence: Sentence, *, is_alone: bool) -> str | None:
+    """Return what the user asks to remember, or None. The text is empty if it follows in the next sentences.
 
     "Note that" and "keep in mind" often explain a task. They count if the text is about the user or the only sentence.
     """
@@ -86,7 +78,7 @@ def told_to_remember(sentence: Sentence, *, is_alone: bool) -> Told | None:
         return None
     if sentence.is_question and not match["what"]:
         return None
-    return Told(match["what"].strip())
+    return match["what"].strip()
 
 
 def _asks_to(text: str) -> bool:

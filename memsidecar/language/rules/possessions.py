@@ -46,8 +46,7 @@ _THING = re.compile(
 )
 _MAKES = (
     r"iphone|ipad|imac|macbook|mac mini|pixel|galaxy|thinkpad|xps|surface|raspberry pi|steam deck|playstation|ps5|ps4"
-    r"|xbox"
-    r"|nintendo switch|kindle|tesla|peloton|kobo|chromebook|fairphone|oneplus|rtx|gtx|radeon|garmin|apple watch"
+    r"|xbox|nintendo switch|kindle|tesla|peloton|kobo|chromebook|fairphone|oneplus|rtx|gtx|radeon|garmin|apple watch"
     r"|fitbit|quest"
 )
 _make = reading(

@@ -43,8 +43,7 @@ MAX_TASK_WORDS = 25
 # "I need to" with one of these is a task of the user. "I need to parse JSON" is a question to the assistant.
 _ERRAND = re.compile(
     r"(?:(?:call|phone|ring|text|email|message) (?:my|mom|mum|dad|grandma|him back|her back|them back|the "
-    r"(?:dentist|doctor|bank|vet|plumber|landlord|insurance|school|office|clinic|bank|garage)|"
-    r"(?-i:[A-Z][a-z]))|"
+    r"(?:dentist|doctor|bank|vet|plumber|landlord|insurance|school|office|clinic|bank|garage)|(?-i:[A-Z][a-z]))|"
     r"buy|pay (?!attention)|renew (?:my|the)|book (?:a|an|my|the|our)|pick up (?:my|the|some|a|(?-i:[A-Z]))"
     r"|drop off|cancel my|rsvp|sign up for|register for|mail (?:my|the|a)|visit my|"
     r"get (?:my|the) \w+ (?:fixed|repaired|checked|serviced)|(?:re)?schedule (?:an?|my) (?:\w+ )?"
@@ -84,8 +83,7 @@ _EVENTS = (
     r"|visa|passport|rent|contract|defen[cs]e|"
     r"thesis|graduation|due date|performance review|birthday party|reservation|class|lesson|tournament|recital"
     r"|game|match|conference|shift|rehearsal|viewing|hearing|delivery|stand-?up|daily|retro|retrospective|sync"
-    r"|all-hands"
-    r"|one-on-one|1:1|sprint planning|planning|code freeze|freeze|release|go-live)"
+    r"|all-hands|one-on-one|1:1|sprint planning|planning|code freeze|freeze|release|go-live)"
 )
 _MILESTONES = r"(?:launch|go-live|kick-?off|offsite|wedding|release party|final exam|product launch)"
 _AT_HOUR = r"(?:,? at \d[\w:.]{0,6}(?: ?[ap]m)?| (?:morning|afternoon|evening|night))?"
@@ -165,8 +163,7 @@ def _is_due(value: str) -> bool:
 
 @with_keywords(
     "deadline launch live kick kickoff offsite wedding party exam my our have got going flying traveling travelling"
-    " married moving leaving driving heading graduating planning"
-    " starting surgery running giving"
+    " married moving leaving driving heading graduating planning starting surgery running giving"
 )
 def event(clause: str) -> Iterator[FactClaim]:
     """Find the user's events and deadlines that have a time."""

@@ -198,8 +198,7 @@ RULES = [
         PROFILE,
         tool_key,
         (
-            rf"{_US} (?:no longer use|stopped using|quit using|don't use (?=.*\banymore\b)"
-            rf"|got rid of)\s?",
+            rf"{_US} (?:(?:no longer use|stopped using|quit using|got rid of) |don't use (?=.*\banymore\b))",
             "longer using use rid",
             tools,
             0.85,

@@ -56,8 +56,7 @@ _MACHINE_OUTPUT = re.compile(
     r"\s*(?:[{}\[\]<|>#$]|//|/\*|\*/|\"[^\"]{1,80}\"\s*:|\[?\d{4}-\d\d-\d\d|\[?\d{1,2}/\d{1,2}/\d{2,4},? \d"
     r"|\[?\d{1,2}:\d\d(?::\d\d)?\]?\s"
     r"|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b|Traceback|at [\w.$]+\(|(?:import|from|def|class"
-    r"|return|const|let|var)\s\w+.*[;:{(=]"
-    r"|\w+\s*=\s*[\"'\[{(\d])"
+    r"|return|const|let|var)\s\w+.*[;:{(=]|\w+\s*=\s*[\"'\[{(\d])"
 )
 _ENDS_OF_CODE = (";", "{", "}")
 _BULLET = re.compile(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")

@@ -99,16 +99,13 @@ _FROM_NOW_ON = (
 _STANDING = re.compile(
     rf"(?:please )?{_FROM_NOW_ON}(?:,? please)?,? (?:please )?(?:you (?:should|must|can) )?"
     r"(?P<rule>(?:always |never |don't |only |use |answer |reply |respond |write |keep |stop |give |include |avoid "
-    r"|skip "
-    r"|show |be |format |explain |speak |talk |call |ask |add |make |leave |assume |treat |start |end ).+)$"
+    r"|skip |show |be |format |explain |speak |talk |call |ask |add |make |leave |assume |treat |start |end ).+)$"
     rf"|(?:please )?(?P<after>(?:use|answer|reply|respond|write|keep|don't|stop|give me|include|avoid|be|speak|talk"
-    rf"|skip"
-    rf"|show me|ask me|explain) .{{3,100}}?),? {_FROM_NOW_ON}$"
+    rf"|skip|show me|ask me|explain) .{{3,100}}?),? {_FROM_NOW_ON}$"
     r"|(?:please )?(?P<always>(?:always|never|don't ever|do not ever) (?:use|answer|reply|respond|include|write|format"
     r"|suggest|apologi[sz]e|explain|show|ask|give me|add|start|end|put|assume|check|tell|speak|talk|keep|run|commit"
     r"|push|deploy|merge|touch|modify|rename|remove|refer|make|recommend|mention|call me|send|cite|provide|translate"
-    r"|generate|create|change|edit|delete|install"
-    r"|skip|return|be)\b.+)$"
+    r"|generate|create|change|edit|delete|install|skip|return|be)\b.+)$"
     r"|(?:please )?(?P<stop>stop (?:using|answering|replying|including|writing|suggesting|apologi[sz]ing|explaining"
     r"|adding|saying|asking|calling me|being|repeating|giving|starting|ending)\b.*)$",
     re.IGNORECASE,

@@ -125,8 +125,7 @@ RULES = [
         (
             r"(?:(?:i work|i'm working|i've been working|i'm employed|i've worked|i start|i started|i started working"
             r"|i was hired|i got hired|i freelance|i'll work|i'll be working|i'll start|i'm starting|i'm joining"
-            r"|i joined)"
-            r"(?: (?:at |for |)(?-i:[A-Z])[\w&' -]{1,30}?| (?:at|for) \w+| nights| days"
+            r"|i joined)(?: (?:at |for |)(?-i:[A-Z])[\w&' -]{1,30}?| (?:at|for) \w+| nights| days"
             r"| (?:night|day|evening|early) shifts?| part[ -]time| full[ -]time| remotely)? as|i became|i've become"
             r"|i've been|i got a (?:new )?job as|i'm back to being|i'm doing an apprenticeship as"
             r"|i'm training as) (?:an? |the )",
