@@ -357,8 +357,8 @@ public final class AsyncMemsidecarClient implements AutoCloseable {
      * {@code degraded} says so.
      *
      * <p>Errors: INVALID_ARGUMENT for an invalid field; FAILED_PRECONDITION (BUDGET_TOO_SMALL, with
-     * {@code required_tokens} in the metadata, when the mandatory parts do not fit; SESSION_OWNER_MISMATCH);
-     * RESOURCE_EXHAUSTED (TOO_LARGE for a context of more than 4 MiB).
+     * {@code required_tokens} and {@code item} in the metadata, when the mandatory parts do not fit;
+     * SESSION_OWNER_MISMATCH); RESOURCE_EXHAUSTED (TOO_LARGE for a context of more than 4 MiB).
      *
      * @param request what the context is for, and how large it may be
      * @return what the model should see, and an account of it
