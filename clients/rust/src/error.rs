@@ -244,7 +244,7 @@ impl Details {
     }
 
     /// The largest mandatory part of a context, if the budget was too small ([`Error::BudgetTooSmall`]):
-    /// "system_prompt", "newest user message", "pinned facts", "tool_schemas_json" or "reserve_output_tokens".
+    /// `system_prompt`, `newest user message`, `pinned facts`, `tool_schemas_json` or `reserve_output_tokens`.
     #[must_use]
     pub fn item(&self) -> Option<&str> {
         self.metadata.get("item").map(String::as_str)
