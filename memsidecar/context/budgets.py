@@ -101,7 +101,10 @@ class SectionLimits:
 
 
 class _Rule(NamedTuple):
-    """How a section scales: its share at REFERENCE_TOKENS, its floor and its ceiling as parts of the budget."""
+    """How a section scales: its share at REFERENCE_TOKENS, its floor and its ceiling as parts of the budget.
+
+    A floor is for small budgets: it is never more than the share at REFERENCE_TOKENS.
+    """
 
     share: int
     floor: float = 0.0
@@ -111,7 +114,7 @@ class _Rule(NamedTuple):
     max_items: int = _NO_LIMIT
 
     def limit(self, tokens: int, fill: float) -> SectionLimit:
-        floor = min(int(self.floor * tokens), self.max_floor) if self.share else 0
+        floor = min(int(self.floor * tokens), self.max_floor, self.share)
         share = max(_scaled(self.share, tokens), floor)
         ceiling = max(share, int(self.ceiling * tokens)) if self.share else share
         max_items = self.max_items if fill else self.items

@@ -5,7 +5,7 @@ provider's prompt cache is reused.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -37,16 +37,20 @@ class WindowStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VisibleTurns:
-    """Older turns, oldest first, each as its units, and the turn under way, reduced up to a step."""
+    """Older turns, oldest first, each as its units, and the turn under way, reduced up to a step.
+
+    `spare` are the tokens that this step leaves of the section.
+    """
 
     older: tuple[tuple[WindowUnit, ...], ...] = ()
     current: TurnReduction | None = None
     step: int = 0
+    spare: int = 0
     omitted: tuple[WindowMessage, ...] = ()
 
     @property
     def current_units(self) -> tuple[WindowUnit, ...]:
-        return self.current.units(self.step) if self.current else ()
+        return self.current.units(self.step, self.spare) if self.current else ()
 
     @property
     def messages(self) -> list[WindowMessage]:
@@ -76,12 +80,11 @@ class ConversationCutter:
         current = self._current(recent[-1])
         step = current.first_within(most - min(most // _OLDER_TURN_FRACTION, sum(sizes)))
         first = _first_visible(recent, [*sizes, current.tokens(step)], most, limit.items, self.step)
-        visible = VisibleTurns(tuple(older[first:]), current, step)
+        spare = max(0, most - sum(sizes[first:]) - current.tokens(step))
+        visible = VisibleTurns(tuple(older[first:]), current, step, spare)
         shown = {message.sequence for message in visible.messages}
         every = [message for turn in recent for unit in turn.units for message in unit.messages]
-        return VisibleTurns(
-            visible.older, current, step, tuple(message for message in every if message.sequence not in shown)
-        )
+        return replace(visible, omitted=tuple(message for message in every if message.sequence not in shown))
 
     def _current(self, turn: Turn) -> TurnReduction:
         """Return the turn under way. Its task stays whole; its newest exchange is the last that shrinks."""

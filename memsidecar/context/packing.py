@@ -1,7 +1,7 @@
 """Pack a context into its budget: fill the shares, let unused tokens flow, render, count, and evict until it fits."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from memsidecar.context.budgets import SectionLimit, SectionLimits
@@ -11,6 +11,7 @@ from memsidecar.context.rendering import Rendered, render
 from memsidecar.context.sections import Content, CountTokens, FilledSection, Item, Omission, fill, fill_from_start
 from memsidecar.context.window import Turn
 from memsidecar.domain.errors import BudgetTooSmall
+from memsidecar.domain.message import Role
 from memsidecar.language.extractive.excerpt import shorten
 from memsidecar.tokens.contract import MESSAGE_OVERHEAD
 from memsidecar.v1.context_pb2 import (
@@ -166,6 +167,7 @@ class Packer:
         free: int,
     ) -> dict[Section, FilledSection]:
         """Give free tokens to retrieved items, the most relevant first, then to artifacts."""
+        filled, free = self._restore(filled, limits, candidates, free)
         most = {section: self._extend(filled[section], limits[section], free) for section in RETRIEVED_SECTIONS}
         left = max(0, limits.derived - sum(filled[section].tokens for section in (*_STABLE_DERIVED, SECTION_ARTIFACTS)))
         most[SECTION_ARTIFACTS] = self._extend(filled[SECTION_ARTIFACTS], limits[SECTION_ARTIFACTS], min(left, free))
@@ -182,6 +184,22 @@ class Packer:
         estimated = sum(cost <= free for cost in costs) - 1
         return with_first(estimated if fits(estimated) else _largest(fits, estimated))
 
+    def _restore(
+        self, filled: Mapping[Section, FilledSection], limits: SectionLimits, candidates: ContextInput, free: int
+    ) -> tuple[dict[Section, FilledSection], int]:
+        """Show retrieved items whole that were shortened to fit their share; return what stays free, too."""
+        restored = dict(filled)
+        for section in RETRIEVED_SECTIONS:
+            whole = {item.id: item for item in candidates.sections.get(section, ())}
+            kept, room = list(filled[section].kept), limits[section].ceiling - filled[section].tokens
+            for at, item in enumerate(kept):
+                larger = whole[item.id].counted(self.count) if item.shortened else item
+                extra = larger.tokens - item.tokens
+                if extra <= min(free, room):
+                    kept[at], free, room = larger, free - extra, room - extra
+            restored[section] = replace(filled[section], kept=tuple(kept))
+        return restored, free
+
     # -- totals
 
     def _render(self, content: Content, candidates: ContextInput) -> tuple[Rendered, int]:
@@ -197,10 +215,13 @@ class Packer:
 
     def _mandatory_parts(self, candidates: ContextInput, packed: PackedContext) -> dict[str, int]:
         """Return the tokens of the parts that are never left out, by the name of the field that sets them."""
-        sections, newest = packed.content.sections, packed.rendered.after
+        sections, rendered = packed.content.sections, packed.rendered
+        conversation = (*rendered.before, *rendered.after)
+        task = [] if rendered.query else [each for each in conversation if each.role == Role.USER][-1:]
         return {
             "system_prompt": sum(item.tokens for item in sections[SECTION_SYSTEM]),
-            "newest user message": self.count(packed.rendered.query) or sum(each.tokens for each in newest[:1]),
+            "newest user message": self.count(rendered.query) + sum(each.tokens for each in task),
+            "newest messages": sum(each.tokens for each in conversation if each not in task),
             "pinned facts": sum(item.tokens for item in sections[SECTION_FACTS] if item.pinned),
             "tool_schemas_json": candidates.schema_tokens,
             "reserve_output_tokens": candidates.reserve_tokens,

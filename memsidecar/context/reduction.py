@@ -121,7 +121,8 @@ class TurnReduction:
         by_bytes = bisect_left(self._bytes, -_MAX_BYTES, key=lambda size: -size)
         return min(max(by_tokens, by_bytes), self.last)
 
-    def units(self, step: int) -> tuple[WindowUnit, ...]:
+    def units(self, step: int, spare: int = 0) -> tuple[WindowUnit, ...]:
+        """Return the units after a step. `spare` tokens extend the newest preview, which changes in any case."""
         limits: dict[tuple[int, int], int] = {}
         gone: set[int] = set()
         for cut in self._cuts[:step]:
@@ -129,6 +130,8 @@ class TurnReduction:
                 gone.add(cut.unit)
             else:
                 limits[cut.unit, cut.message] = cut.tokens
+        if limits:
+            limits[max(limits)] += spare
         return tuple(self._reduced(at, limits) for at in range(len(self._units)) if at not in gone)
 
     def _reduced(self, at: int, limits: dict[tuple[int, int], int]) -> WindowUnit:

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from memsidecar.context.packing import ContextInput
 from memsidecar.context.reduction import MIN_PREVIEW_TOKENS
+from memsidecar.context.sections import Item
 from memsidecar.context.window import WindowMessage, split_turns
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
-from memsidecar.v1.context_pb2 import Section
+from memsidecar.v1.context_pb2 import Inclusion, Section
 from tests.context.context_input import (
     COUNTERS,
     TOKENIZERS,
@@ -170,3 +171,11 @@ def test_the_working_section_advances_in_steps() -> None:
     assert max(shown) == 19
     assert min(shown[9:]) == 11
     assert len(set(starts)) == 11
+
+
+@pytest.mark.parametrize("words", [300, 700, 1_200, 2_000])
+def test_a_retrieved_item_is_whole_if_there_is_room(words: int) -> None:
+    text = "A sentence of six short words. " * (words // 6)
+    built = build(ContextInput({Section.SECTION_EPISODIC: (Item("m", text, relevance=0.5),)}), 8_000, COUNTERS.default)
+    (receipt,) = [each for each in built.response.receipt.sections if each.section == Section.SECTION_EPISODIC]
+    assert [item.reason for item in receipt.items] == [Inclusion.INCLUSION_INCLUDED]

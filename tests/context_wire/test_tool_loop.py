@@ -76,6 +76,12 @@ def test_a_large_tool_result_is_shown_as_a_preview(client: Client, budget: int) 
     assert built.total_tokens <= budget
 
 
+def test_a_preview_uses_the_conversations_part_of_the_budget(client: Client) -> None:
+    built = in_tool_loop(client, log_of(600)).build(max_tokens=800)
+    working = section_of(built, "WORKING")
+    assert 0.8 * working.limit_tokens <= working.used_tokens <= working.limit_tokens
+
+
 def test_the_newest_result_is_the_last_that_shrinks(client: Client) -> None:
     built = in_tool_loop(client, log_of(100), log_of(100), log_of(40)).build(max_tokens=4_000)
     first, second, newest = (message for message in built.messages if message.role == ROLE_TOOL)
@@ -113,6 +119,11 @@ def test_large_arguments_of_a_call_are_left_out_as_valid_json(client: Client) ->
     built = agent.build(max_tokens=1_000)
     (shown,) = [call for message in built.messages for call in message.tool_calls]
     assert shown.name == "write_file" and shown.arguments_json.startswith('{"left_out": "9,0')
+
+
+def test_previews_that_do_not_fit_are_named(client: Client) -> None:
+    refused = refusal(lambda: in_tool_loop(client, log_of(600)).build(max_tokens=60))
+    assert (refused.reason, refused.metadata["item"]) == ("BUDGET_TOO_SMALL", "newest messages")
 
 
 def test_a_task_that_does_not_fit_is_named(client: Client) -> None:

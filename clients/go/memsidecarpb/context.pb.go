@@ -41,8 +41,8 @@ const (
 	// The rolling summary of the session. 400 tokens, up to 10 % of the budget; at least 200 tokens or 15 % of a small
 	// budget.
 	Section_SECTION_SUMMARY Section = 5
-	// Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 20 % of the
-	// budget; up to 30 % and 20 chunks.
+	// Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 800 tokens
+	// or 20 % of a small budget; up to 30 % and 20 chunks.
 	Section_SECTION_DOCUMENTS Section = 6
 	// Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400 tokens or 25 % of a
 	// small budget; up to 30 % and 30 items.
@@ -698,8 +698,7 @@ type ItemReceipt struct {
 	Scores *ScoreParts `protobuf:"bytes,8,opt,name=scores,proto3" json:"scores,omitempty"`
 	// The first 120 characters.
 	Preview string `protobuf:"bytes,9,opt,name=preview,proto3" json:"preview,omitempty"`
-	// 0 to 1, for retrieved items: how likely the item helps with the query. Absolute: comparable between queries and
-	// sections. Items below the setting similarity_threshold are rejected.
+	// 0 to 1, for retrieved items: the order in which items of several sections are shown and evicted.
 	Relevance     float64 `protobuf:"fixed64,10,opt,name=relevance,proto3" json:"relevance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -390,8 +390,7 @@ pub struct ItemReceipt {
     /// The first 120 characters.
     #[prost(string, tag = "9")]
     pub preview: ::prost::alloc::string::String,
-    /// 0 to 1, for retrieved items: how likely the item helps with the query. Absolute: comparable between queries and
-    /// sections. Items below the setting similarity_threshold are rejected.
+    /// 0 to 1, for retrieved items: the order in which items of several sections are shown and evicted.
     #[prost(double, tag = "10")]
     pub relevance: f64,
 }
@@ -463,8 +462,8 @@ pub enum Section {
     /// The rolling summary of the session. 400 tokens, up to 10 % of the budget; at least 200 tokens or 15 % of a small
     /// budget.
     Summary = 5,
-    /// Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 20 % of the
-    /// budget; up to 30 % and 20 chunks.
+    /// Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 800 tokens
+    /// or 20 % of a small budget; up to 30 % and 20 chunks.
     Documents = 6,
     /// Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400 tokens or 25 % of a
     /// small budget; up to 30 % and 30 items.

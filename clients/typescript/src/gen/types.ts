@@ -37,7 +37,7 @@ export type Scope = "unspecified" | "session" | "user" | "namespace";
  * - `"summary"`: The rolling summary of the session. 400 tokens, up to 10 % of the budget; at least 200 tokens or
  * 15 % of a small budget.
  * - `"documents"`: Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at
- * least 20 % of the budget; up to 30 % and 20 chunks.
+ * least 800 tokens or 20 % of a small budget; up to 30 % and 20 chunks.
  * - `"episodic"`: Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400
  * tokens or 25 % of a small budget; up to 30 % and 30 items.
  * - `"artifacts"`: Tool artifacts that are relevant to the query. 200 tokens and 3 artifacts; up to 5 %. Facts,
@@ -570,10 +570,7 @@ export interface ItemReceipt {
     scores?: ScoreParts;
     /** The first 120 characters. */
     preview: string;
-    /**
-     * 0 to 1, for retrieved items: how likely the item helps with the query. Absolute: comparable between queries
-     * and sections. Items below the setting similarity_threshold are rejected.
-     */
+    /** 0 to 1, for retrieved items: the order in which items of several sections are shown and evicted. */
     relevance: number;
 }
 

@@ -357,8 +357,7 @@ export type ItemReceipt = Message<"memsidecar.v1.ItemReceipt"> & {
   preview: string;
 
   /**
-   * 0 to 1, for retrieved items: how likely the item helps with the query. Absolute: comparable between queries and
-   * sections. Items below the setting similarity_threshold are rejected.
+   * 0 to 1, for retrieved items: the order in which items of several sections are shown and evicted.
    *
    * @generated from field: double relevance = 10;
    */
@@ -538,8 +537,8 @@ export enum Section {
   SUMMARY = 5,
 
   /**
-   * Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 20 % of the
-   * budget; up to 30 % and 20 chunks.
+   * Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at least 800 tokens
+   * or 20 % of a small budget; up to 30 % and 20 chunks.
    *
    * @generated from enum value: SECTION_DOCUMENTS = 6;
    */
