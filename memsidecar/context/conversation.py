@@ -80,7 +80,7 @@ class ConversationCutter:
         current = self._current(recent[-1])
         step = current.first_within(most - min(most // _OLDER_TURN_FRACTION, sum(sizes)))
         first = _first_visible(recent, [*sizes, current.tokens(step)], most, limit.items, self.step)
-        spare = max(0, most - sum(sizes[first:]) - current.tokens(step))
+        spare = current.spare(step, most - sum(sizes[first:]))
         visible = VisibleTurns(tuple(older[first:]), current, step, spare)
         shown = {message.sequence for message in visible.messages}
         every = [message for turn in recent for unit in turn.units for message in unit.messages]

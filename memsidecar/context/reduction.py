@@ -121,6 +121,11 @@ class TurnReduction:
         by_bytes = bisect_left(self._bytes, -_MAX_BYTES, key=lambda size: -size)
         return min(max(by_tokens, by_bytes), self.last)
 
+    def spare(self, step: int, max_tokens: int) -> int:
+        """Return the tokens by which a preview may grow after a step, within `max_tokens` and a response."""
+        by_bytes = (_MAX_BYTES - self._bytes[step]) // _MAX_BYTES_PER_TOKEN
+        return max(0, min(max_tokens - self._tokens[step], by_bytes))
+
     def units(self, step: int, spare: int = 0) -> tuple[WindowUnit, ...]:
         """Return the units after a step. `spare` tokens extend the newest preview, which changes in any case."""
         limits: dict[tuple[int, int], int] = {}
