@@ -39,18 +39,14 @@ class WindowStep(NamedTuple):
 class VisibleTurns:
     """Older turns, oldest first, each as its units, and the turn under way, reduced up to a step.
 
-    `spare` are the tokens that this step leaves of the section.
+    `current_units` are the units of that step, with a preview that fills what the step leaves of the section.
     """
 
     older: tuple[tuple[WindowUnit, ...], ...] = ()
     current: TurnReduction | None = None
     step: int = 0
-    spare: int = 0
+    current_units: tuple[WindowUnit, ...] = ()
     omitted: tuple[WindowMessage, ...] = ()
-
-    @property
-    def current_units(self) -> tuple[WindowUnit, ...]:
-        return self.current.units(self.step, self.spare) if self.current else ()
 
     @property
     def messages(self) -> list[WindowMessage]:
@@ -81,7 +77,7 @@ class ConversationCutter:
         step = current.first_within(most - min(most // _OLDER_TURN_FRACTION, sum(sizes)))
         first = _first_visible(recent, [*sizes, current.tokens(step)], most, limit.items, self.step)
         spare = current.spare(step, most - sum(sizes[first:]))
-        visible = VisibleTurns(tuple(older[first:]), current, step, spare)
+        visible = VisibleTurns(tuple(older[first:]), current, step, current.units(step, spare))
         shown = {message.sequence for message in visible.messages}
         every = [message for turn in recent for unit in turn.units for message in unit.messages]
         return replace(visible, omitted=tuple(message for message in every if message.sequence not in shown))

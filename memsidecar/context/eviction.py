@@ -108,12 +108,14 @@ class EvictionOrder:
 
 
 def first_fitting(order: EvictionOrder, fits: Callable[[Content], bool]) -> Content:
-    """Return the first content after the full one that fits, or the smallest if none does.
+    """Return the content of the first step that fits, or of the last one if none does.
+
+    The first step only gives up what previews have beyond their sizes.
 
     A binary search, because each probe counts a whole rendering. A larger budget never ends on a later step: where a
     smaller budget fits, a larger one fits.
     """
-    low, high = 0, len(order.steps) - 1
+    low, high = -1, len(order.steps) - 1
     while low + 1 < high:
         middle = (low + high) // 2
         if fits(order.content(order.steps[middle])):

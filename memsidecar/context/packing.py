@@ -94,9 +94,12 @@ class Packer:
         content = _content(filled, conversation)
         rendered, total = self._render(content, candidates)
         if total < budget:
-            filled = self._let_flow(filled, conversation, limits, candidates, budget - total)
-            content = _content(filled, conversation)
-            rendered, total = self._render(content, candidates)
+            flowed = self._let_flow(filled, conversation, limits, candidates, budget - total)
+            extended = _content(flowed, conversation)
+            more, more_total = self._render(extended, candidates)
+            # Texts may have more tokens together than apart: then the shares remain.
+            if more_total <= budget:
+                filled, content, rendered, total = flowed, extended, more, more_total
         elif total > budget:
             order = EvictionOrder(content, conversation, limits, self.cut.step.min_turns)
             content = first_fitting(order, lambda each: self._render(each, candidates)[1] <= budget)

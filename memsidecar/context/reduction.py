@@ -156,13 +156,11 @@ class TurnReduction:
             tokens //= 2
             yield from self._previews(tokens, late=False)
             yield from self._previews(_LATE_FACTOR * tokens, late=True)
+        kept = self._fixed | self._late
         for at, unit in enumerate(self._units):
-            if not any(message.sequence in self._fixed | self._late for message in unit.messages):
+            if kept.isdisjoint(message.sequence for message in unit.messages):
                 yield _Cut(at, _WHOLE_UNIT, 0)
-        while tokens < _LATE_FACTOR * MIN_PREVIEW_TOKENS:
-            tokens *= 2
-        while tokens > MIN_PREVIEW_TOKENS:
-            tokens //= 2
+        for tokens in (2 * MIN_PREVIEW_TOKENS, MIN_PREVIEW_TOKENS):
             yield from self._previews(tokens, late=True)
 
     def _previews(self, tokens: int, late: bool) -> Iterator[_Cut]:

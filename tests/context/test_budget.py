@@ -13,6 +13,7 @@ from memsidecar.context.window import WindowMessage, split_turns
 from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
+from memsidecar.tokens.estimate import CharsPerFour
 from memsidecar.v1.context_pb2 import Inclusion, Section
 from tests.context.context_input import (
     COUNTERS,
@@ -179,3 +180,24 @@ def test_a_retrieved_item_is_whole_if_there_is_room(words: int) -> None:
     built = build(ContextInput({Section.SECTION_EPISODIC: (Item("m", text, relevance=0.5),)}), 8_000, COUNTERS.default)
     (receipt,) = [each for each in built.response.receipt.sections if each.section == Section.SECTION_EPISODIC]
     assert [item.reason for item in receipt.items] == [Inclusion.INCLUSION_INCLUDED]
+
+
+class Superadditive(CharsPerFour):
+    """Counts more for a text than for its parts, as a custom tokenizer may."""
+
+    def count(self, text: str) -> int:
+        tokens = super().count(text)
+        return tokens + tokens * tokens // 4_000
+
+
+def test_a_budget_that_fits_a_shortened_item_is_never_too_small() -> None:
+    """Whole, the item may have more tokens in the rendering than by itself: then it stays shortened."""
+    context_input = ContextInput(
+        {
+            Section.SECTION_SYSTEM: (Item("prompt", "Be brief. " * 500),),
+            Section.SECTION_EPISODIC: (Item("m", ("It rains in Porto. " * 100).strip(), relevance=0.5),),
+        }
+    )
+    least = sufficient_budget(context_input, 1, Superadditive())
+    for budget in range(least, least + 1_000):
+        assert build(context_input, budget, Superadditive()).response.total_tokens <= budget
