@@ -58,7 +58,9 @@ class ConversationReader:
             complete = not older
             tail = [*older, *tail]
             messages, enough = _newest_turns(tail, turns, tokens)
-        return Conversation(head, messages, self._system(head, tail, complete), self._question(head, tail))
+        return Conversation(
+            head, messages, self._system(head, tail, complete), self.reader.newest_user_message(head, tail)
+        )
 
     def _read_before(self, head: SessionHead, sequence: int | None) -> Sequence[StoredMessage]:
         query = MessageQuery(before=sequence or head.last_sequence + 1, limit=_READ_MESSAGES, newest_first=True)
@@ -71,15 +73,6 @@ class ConversationReader:
             return in_tail
         page = self.reader.journal.messages(head.key, MessageQuery(role=Role.SYSTEM, limit=count))
         return require_unpruned(head, page).messages
-
-    def _question(self, head: SessionHead, tail: Sequence[StoredMessage]) -> StoredMessage | None:
-        for message in reversed(tail):
-            if message.role == Role.USER:
-                return message
-        if not head.counts[Role.USER - 1]:
-            return None
-        query = MessageQuery(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True)
-        return next(iter(require_unpruned(head, self.reader.journal.messages(head.key, query)).messages), None)
 
 
 def _newest_turns(tail: Sequence[StoredMessage], turns: int, tokens: int) -> tuple[Sequence[StoredMessage], bool]:

@@ -8,7 +8,7 @@ from memsidecar.domain.message import Flag, Role, StoredMessage
 from memsidecar.domain.pruning import NO_RELEVANCE, RemovalCriteria, WindowView, plan_removal, truncate_middle
 from memsidecar.domain.session import SessionHead, SessionKey, Strategy
 from memsidecar.layers.ownership import check_owner
-from memsidecar.layers.working.reads import WorkingMemoryReader, require_version
+from memsidecar.layers.working.reads import WorkingMemoryReader, newest_by_user, require_version
 from memsidecar.layers.working.session_cache import SessionSnapshot
 from memsidecar.layers.working.token_counts import ModelTokenCounts
 from memsidecar.layers.working.validation import tokens_of
@@ -132,17 +132,9 @@ class Pruner:
             oldest_first=self.reader.window(head, bodies=False),
             newest=self._newest(key, snapshot, request),
             exchange_end=lambda exchange: self.journal.exchange_end(key, exchange),
-            task=self._task(key, snapshot),
+            task=_sequence_of(self.reader.newest_user_message(head, snapshot.messages())),
         )
         return view, head.total_tokens
-
-    def _task(self, key: SessionKey, snapshot: SessionSnapshot) -> int:
-        """Return the sequence of the newest user message; it is read only if the cached tail does not have it."""
-        head = snapshot.head
-        if (cached := _newest_user(snapshot.messages())) or not head.counts[Role.USER - 1]:
-            return cached
-        query = MessageQuery(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True, bodies=False)
-        return _newest_user(require_version(head, self.journal.messages(key, query)).messages)
 
     def _recounted(self, key: SessionKey, snapshot: SessionSnapshot, request: PruneRequest) -> tuple[WindowView, int]:
         head = snapshot.head
@@ -233,12 +225,12 @@ def _window_in_ram(messages: Sequence[StoredMessage], total_tokens: int) -> Wind
         oldest_first=messages,
         newest=messages,
         exchange_end=_exchange_ends(messages),
-        task=_newest_user(messages),
+        task=_sequence_of(newest_by_user(messages)),
     )
 
 
-def _newest_user(messages: Sequence[StoredMessage]) -> int:
-    return next((message.sequence for message in reversed(messages) if message.role == Role.USER), 0)
+def _sequence_of(message: StoredMessage | None) -> int:
+    return message.sequence if message else 0
 
 
 def _exchange_ends(messages: Sequence[StoredMessage]) -> Callable[[int], int]:

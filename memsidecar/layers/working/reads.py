@@ -50,6 +50,14 @@ class WorkingMemoryReader:
         check_owner(snapshot.head if snapshot else None, user_id)
         return snapshot.head if snapshot else None
 
+    def newest_user_message(self, head: SessionHead, tail: Sequence[StoredMessage]) -> StoredMessage | None:
+        """Return the newest user message of the window; it is read only if `tail`, the newest messages, has none."""
+        in_tail = newest_by_user(tail)
+        if in_tail is not None or not head.counts[Role.USER - 1]:
+            return in_tail
+        query = MessageQuery(before=head.last_sequence + 1, role=Role.USER, limit=1, newest_first=True)
+        return newest_by_user(require_unpruned(head, self.journal.messages(head.key, query)).messages)
+
     def cached_head(self, key: SessionKey, user_id: str) -> SessionHead | None:
         snapshot = self.session_cache.cached(key)
         if snapshot is not None:
@@ -118,6 +126,10 @@ class WorkingMemoryReader:
             if message.role == wanted_role:
                 return located._replace(message=message)
         return None
+
+
+def newest_by_user(messages: Sequence[StoredMessage]) -> StoredMessage | None:
+    return next((message for message in reversed(messages) if message.role == Role.USER), None)
 
 
 def require_unpruned(head: SessionHead, page: MessagePage) -> MessagePage:
