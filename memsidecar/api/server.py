@@ -16,9 +16,8 @@ from grpc_health.v1 import health, health_pb2
 
 from memsidecar.access.certificates import Certificates
 from memsidecar.api.handlers import HandlerFactory, Service
-from memsidecar.api.health import MAX_HEALTH_REQUEST_BYTES, Health
 from memsidecar.api.interceptors.call import Context
-from memsidecar.api.reflection import add_reflection
+from memsidecar.api.standard_services import MAX_HEALTH_REQUEST_BYTES, Health, add_reflection
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.network_address import Address
 

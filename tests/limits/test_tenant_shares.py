@@ -16,8 +16,7 @@ from benchmarks.limits.http2 import SERVICE, RawCaller
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import Token, new_token
 from memsidecar.access.policy import AccessRole
-from memsidecar.api.health import MAX_WATCHERS
-from memsidecar.api.reflection import MAX_REFLECTION_STREAMS
+from memsidecar.api.standard_services import MAX_REFLECTION_STREAMS, MAX_WATCHERS
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.message_pb2 import ROLE_USER, Message, ToolCall
