@@ -2,12 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 
 import regex
 import Stemmer
+from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
 ANALYZER_VERSION = 2
 "Incremented when the same text gives other terms: tables of another version are rebuilt."
@@ -45,13 +47,16 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _STEM_MARK = "~"
 _QUESTION_TERM = "~?"
 
+_MIN_STOP_WORDS = 2
+"A text is in another language than English if it has at least so many stop words of it."
+
 _STEMMER_CACHE_SIZE = 0  # `stem` has a cache; the library's is not thread-safe
 _STEM_CACHE_SIZE = 65_536
 _MAX_STEMMED_CHARACTERS = 64  # longer tokens are keys and the like, no words of a language
 
-# Stop words. They are indexed, and are matched if a query has no other terms. The single letters are what tokenizing
-# leaves of contractions.
-_STOP_WORDS = frozenset(
+# English stop words. Stop words are indexed, and are matched if a query has no other terms. The single letters are what
+# tokenizing leaves of contractions. The list of the library is longer: it has words such as "case" and "computer".
+_ENGLISH_STOP_WORDS = frozenset(
     _WORD.findall("""
     a about after again all also am an and any are as at be because been before being both but by can could d
     did do does doing during each for from further had has have having he her here hers herself him himself his
@@ -122,8 +127,38 @@ def text_length(words: Sequence[str]) -> int:
 
 
 def content_terms(words: Sequence[str]) -> list[str]:
-    """Return the distinct tokens that are no stop words."""
-    return [word for word in dict.fromkeys(words) if word not in _STOP_WORDS]
+    """Return the distinct tokens that are no stop words, neither of English nor of the language of the text."""
+    others = [word for word in dict.fromkeys(words) if word not in _ENGLISH_STOP_WORDS]
+    language = _other_language(words)
+    return others if language is None else [word for word in others if not _is_stop_word(word, language)]
+
+
+def is_other_language(words: Sequence[str]) -> bool:
+    """Return whether a text with these tokens is in another language than English, by its stop words or its script."""
+    return any(map(is_unsegmented, words)) or _other_language(words) is not None
+
+
+def _other_language(words: Sequence[str]) -> str | None:
+    """Return the language that has the most of these words as stop words; None if that is English, or too few are."""
+    distinct = frozenset(words)
+    languages = Counter(language for word in distinct for language in _stop_word_languages().get(word, ()))
+    language, count = max(languages.items(), key=lambda each: (each[1], each[0]), default=("", 0))
+    return language if count > max(len(distinct & _ENGLISH_STOP_WORDS), _MIN_STOP_WORDS - 1) else None
+
+
+def _is_stop_word(word: str, language: str) -> bool:
+    parts = _CHARACTERS.findall(word) if _is_bigram(word) else [word]
+    return all(language in _stop_word_languages().get(part, ()) for part in parts)
+
+
+@cache
+def _stop_word_languages() -> Mapping[str, frozenset[str]]:
+    """Return the languages other than English in which a token is a stop word."""
+    languages: dict[str, set[str]] = {}
+    for language in set(AVAILABLE_LANGUAGES) - {"english"}:
+        for word in tokenize(" ".join(get_stop_words(language, cache=False))):
+            languages.setdefault(word, set()).add(language)
+    return {word: frozenset(each) for word, each in languages.items()}
 
 
 def content_terms_or_all(words: Sequence[str]) -> list[str]:
