@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.context.work import work
 from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.index_batch import PendingRow, text_of
 from memsidecar.v1.message_pb2 import Message, ToolCall
@@ -65,6 +66,21 @@ def _whole_text(message: dict[str, Any]) -> str:
     call = message.get("tool_call")
     calls = [ToolCall(name=call["name"], arguments_json=call["arguments_json"])] if call else []
     return text_of(Message(content=message["content"], tool_calls=calls))
+
+
+def work_history() -> History:
+    """Return the conversations of the work corpus, with the questions that messages answer; kinds end with the half."""
+    corpus = work()
+    messages = [
+        _Message(one.id, number, Role(int(one.role)), one.create_time.ToDatetime(UTC), one.name, text_of(one))
+        for number, session in enumerate(corpus.sessions, 1)
+        if session.user == corpus.user
+        for one in session.messages
+        if text_of(one)
+    ]
+    known = {message.id for message in messages}
+    questions = [LabelledQuestion(one.text, one.evidence, f"{one.kind}/{one.half}") for one in corpus.questions]
+    return _history(messages, [question for question in questions if question.evidence <= known])
 
 
 def locomo(path: Path) -> list[History]:

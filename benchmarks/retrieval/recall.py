@@ -24,7 +24,7 @@ from memsidecar.layers.episodic.query import (
 from memsidecar.layers.episodic.ranking import Ranking
 
 DEPTHS = (5, 10, 20)
-_EVERYTHING = SearchScope("bench")
+EVERYTHING = SearchScope("bench")
 _RRF_CONSTANT = 60
 _RRF_DEPTH = 200
 
@@ -44,22 +44,22 @@ class IndexedHistory:
     def of(cls, history: History, embedder: Embedder) -> "IndexedHistory":
         partition = Partition(embedder.dimensions)
         partition.load([episodes_of(history.rows, BatchEmbedder(embedder)(history.rows))])
-        return cls(history, partition, [_query(partition, question.text, embedder) for question in history.questions])
+        return cls(history, partition, [analyzed(partition, question.text, embedder) for question in history.questions])
 
     def labelled_queries(self) -> Iterator[tuple[LabelledQuestion, AnalyzedQuery]]:
         return zip(self.history.questions, self.queries, strict=True)
 
     def found(self, query: AnalyzedQuery, search_query: SearchQuery, depth: int) -> list[str]:
         """Return the ids of the hits, best first."""
-        best = Ranking([self.partition], query, search_query, _EVERYTHING).best(depth, 0.0)
+        best = Ranking([self.partition], query, search_query, EVERYTHING).best(depth, 0.0)
         return [self.history.ids[pointer.lsn - 1] for pointer in best]
 
 
-def _query(partition: Partition, text: str, embedder: Embedder) -> AnalyzedQuery:
+def analyzed(partition: Partition, text: str, embedder: Embedder) -> AnalyzedQuery:
     """Return the query as `layers.episodic.search` analyzes it."""
     query = analyze_query(text, partition.speaker_words, None)
     (vector,) = embedder.embed([remove_names(text, query.names)])
-    return replace(query, vector=vector if vector.any() else None)
+    return replace(query, vector=vector if vector.any() else None, embedder=embedder.identity)
 
 
 Ask = Callable[[IndexedHistory, AnalyzedQuery, LabelledQuestion], list[str]]

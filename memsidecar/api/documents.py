@@ -100,4 +100,5 @@ def _hit(hit: ChunkHit) -> pb.DocumentHit:
         ),
         score=hit.score,
         scores=encode_score_parts(hit.parts),
+        relevance=hit.relevance,
     )

@@ -129,6 +129,7 @@ class SearchHandler:
                 session_id=hit.key.session_id,
                 score=ranked.score,
                 scores=encode_score_parts(ranked.parts),
+                relevance=ranked.relevance,
             )
         return response
 

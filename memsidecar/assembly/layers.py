@@ -136,9 +136,7 @@ def build_context_handler(
     sources = ContextSources(
         layers.working, layers.facts, layers.summary_schedule, layers.procedural.hints, layers.artifacts
     )
-    thresholds = RelevanceThresholds(
-        settings.similarity_threshold, settings.episodic_min_quality, settings.episodic_recency_weight
-    )
+    thresholds = RelevanceThresholds(settings.similarity_threshold, settings.episodic_min_quality)
     retrieval = Retrieval(
         layers.episodic,
         layers.documents,

@@ -14,7 +14,6 @@ from memsidecar.context.relevance import (
     MemoryItem,
     RelevanceFilter,
     RelevanceThresholds,
-    content_stems,
     same_question,
 )
 from memsidecar.context.request import ContextRequest
@@ -28,7 +27,6 @@ from memsidecar.domain.text import truncate_to_sentences
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.summaries.store import RollingSummary
-from memsidecar.layers.text_analysis import is_question
 from memsidecar.layers.working.conversation import Conversation
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.models import lookup
@@ -193,8 +191,6 @@ class ContextBuilder:
             now_us=request.now_us,
             limit=prepared.limits[SECTION_EPISODIC],
             debug=request.debug,
-            has_query=bool(request.query),
-            question=content_stems(query) if is_question(query) else frozenset(),
             # Only a debug search returns repetitions of the question.
             repeats=same_question(query if request.debug else ""),
         )
@@ -209,14 +205,10 @@ class ContextBuilder:
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:
         """Separate relevant chunks from the others, which are not shown even if there are no better ones."""
-        relevant = [hit for hit in found.hits if self._is_relevant(hit)]
-        others = document_items((), [hit for hit in found.hits if not self._is_relevant(hit)])
+        threshold = self.thresholds.threshold
+        relevant = [hit for hit in found.hits if hit.relevance >= threshold]
+        others = document_items((), [hit for hit in found.hits if hit.relevance < threshold])
         return relevant, [Omission(item, INCLUSION_BELOW_THRESHOLD) for item in others]
-
-    def _is_relevant(self, hit: ChunkHit) -> bool:
-        """Tell whether a chunk is relevant by absolute signals, too. Scores only compare chunks with each other."""
-        related = hit.has_query_term or hit.cosine >= self.thresholds.threshold
-        return related and hit.score >= self.thresholds.threshold
 
     def _degradations(self, prepared: PreparedContext, retrieved: RetrievalResult) -> list[Degradation]:
         degraded = {*retrieved.degraded, *retrieved.chunks.degraded}

@@ -9,7 +9,7 @@ from memsidecar.context.budgets import SectionLimit
 from memsidecar.context.sections import UNLISTED, Item, Omission, format_age
 from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.query import RankedHit
-from memsidecar.layers.text_analysis import content_terms, has_question_mark, is_question, stem, tokenize
+from memsidecar.layers.text_analysis import has_question_mark, is_question, tokenize
 from memsidecar.stores.contract import LocatedMessage
 from memsidecar.v1.context_pb2 import (
     INCLUSION_BELOW_THRESHOLD,
@@ -24,12 +24,6 @@ from memsidecar.v1.message_pb2 import Message
 NEAR_DUPLICATE_OVERLAP = 0.85
 _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 _BETWEEN = " / "
-_IMPLICIT_QUERY_FACTOR = 1.8
-"Without an explicit query the cosine must be this many times the threshold (chosen by recall and prompt-cache reuse)."
-_EXACT_KEYWORD_SCORE = 0.5
-"The keyword score of a message that has every term of the query."
-_MIN_SHARED_TERMS = 0.5
-"The share of a question's content terms that a memory must contain."
 _OVERSAMPLING = 1.5
 "Hits are examined until they fill the section this many times."
 
@@ -39,15 +33,10 @@ Neighbour = Callable[[LocatedMessage], LocatedMessage | None]
 
 @dataclass(frozen=True, slots=True)
 class RelevanceThresholds:
-    """Minimum relevance and quality. `recency` is the share of a score that does not depend on the query."""
+    """Minimum relevance and quality."""
 
     threshold: float = 0.25
     min_quality: float = 7.0
-    recency: float = 0.3
-
-
-def content_stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, content_terms(tokenize(text))))
 
 
 def same_question(query: str) -> Callable[[LocatedMessage], bool]:
@@ -78,10 +67,6 @@ class RelevanceFilter:
     now_us: int
     limit: SectionLimit
     debug: bool
-    has_query: bool = True
-    "The request has an explicit query. Without one the newest user message is used, which may not need memory."
-    question: frozenset[str] = frozenset()
-    "The content terms of the newest user message, if it is a question."
     repeats: Callable[[LocatedMessage], bool] = lambda _: False
     "Tells whether a message asks the same question as the query: such a message answers nothing."
 
@@ -111,29 +96,11 @@ class RelevanceFilter:
             return INCLUSION_IN_WINDOW
         if self.repeats(found):
             return INCLUSION_DUPLICATE
-        if self._relevance(pointer) < self.thresholds.threshold or not (
-            self.has_query or self._is_close(pointer, found)
-        ):
+        if pointer.relevance < self.thresholds.threshold:
             return INCLUSION_BELOW_THRESHOLD
         if pointer.evaluation is not None and pointer.evaluation < self.thresholds.min_quality:
             return INCLUSION_LOW_QUALITY
         return None
-
-    def _is_close(self, pointer: RankedHit, found: LocatedMessage) -> bool:
-        """Tell whether the hit is relevant by absolute signals. Scores are relative: one hit is always the best."""
-        if (
-            pointer.cosine >= _IMPLICIT_QUERY_FACTOR * self.thresholds.threshold
-            or pointer.parts.keyword >= _EXACT_KEYWORD_SCORE
-        ):
-            return True
-        if not self.question:
-            return False
-        shared = len(self.question & content_stems(content_of(found)))
-        return shared >= _MIN_SHARED_TERMS * len(self.question)
-
-    def _relevance(self, pointer: RankedHit) -> float:
-        """Return the score without its recency part."""
-        return (pointer.score - pointer.parts.recency) / (1 - self.thresholds.recency)
 
     def item(self, memory: MemoryItem) -> Item:
         messages = [Message.FromString(found.message.body) for found in memory.messages]
@@ -144,7 +111,7 @@ class RelevanceFilter:
             session_id=memory.messages[0].key.session_id,
             score=memory.pointer.score,
             parts=memory.pointer.parts,
-            relevance=memory.pointer.score,
+            relevance=memory.pointer.relevance,
             display_order=memory.messages[0].message.time_us,
         )
 

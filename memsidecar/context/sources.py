@@ -160,7 +160,7 @@ def _chunk(hit: ChunkHit) -> Item:
         session_id=document.owner.session_id,
         score=hit.score,
         parts=hit.parts,
-        relevance=hit.score,
+        relevance=hit.relevance,
     )
 
 

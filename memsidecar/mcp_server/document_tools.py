@@ -55,7 +55,7 @@ class DocumentChunk(BaseModel):
     document_id: str
     chunk_index: int = Field(description="Its place in the document: 0, 1, 2 ...")
     content: str = Field(description="Shortened where it is long; it says so at its end.")
-    score: float = Field(description="How well it fits the query, from 0 to 1.")
+    relevance: float = Field(description="The probability that it helps with the query, from 0 to 1.")
 
     def line(self) -> str:
         return f"[{self.document_id}, chunk {self.chunk_index}] {self.content}"
@@ -119,7 +119,7 @@ def _chunk(hit: knowledge_pb2.DocumentHit) -> DocumentChunk:
         document_id=chunk.document_id,
         chunk_index=chunk.chunk_index,
         content=truncate(chunk.text),
-        score=round(hit.score, 3),
+        relevance=round(hit.relevance, 3),
     )
 
 

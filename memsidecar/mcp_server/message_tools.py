@@ -85,7 +85,9 @@ class ShownMessage(BaseModel):
     name: str = Field(description="The speaker; empty where there is no name.")
     said_at: datetime
     content: str = Field(description="Shortened where it is long; it says so at its end.")
-    score: float = Field(default=0.0, description="How well it fits the query, from 0 to 1; 0 where none was asked.")
+    relevance: float = Field(
+        default=0.0, description="The probability that it helps with the query, from 0 to 1; 0 where none was asked."
+    )
 
     def line(self) -> str:
         speaker = f"{self.role} {self.name}" if self.name else self.role
@@ -135,7 +137,7 @@ async def search(sidecar: SidecarClient, arguments: SearchMessages) -> MessageSe
         before=_time(arguments.before),
     )
     response: memory_pb2.SearchResponse = await sidecar.call(sidecar.messages.Search, request)
-    hits = [_shown(hit.session_id, hit.message, round(hit.score, 3)) for hit in response.hits]
+    hits = [_shown(hit.session_id, hit.message, round(hit.relevance, 3)) for hit in response.hits]
     shown = take_fitting(hits, ShownMessage.line)
     more = len(shown) < len(hits) or bool(response.next_page_token)
     return MessageSearchResult(messages=shown, more=more, notes=degradation_notes(response.degraded))
@@ -207,7 +209,7 @@ async def forget(sidecar: SidecarClient, arguments: ForgetSession) -> SessionFor
     return SessionForgotten(messages=response.receipt.messages, facts=response.receipt.facts)
 
 
-def _shown(session_id: str, message: message_pb2.Message, score: float = 0.0) -> ShownMessage:
+def _shown(session_id: str, message: message_pb2.Message, relevance: float = 0.0) -> ShownMessage:
     content = message.content or " ".join(f"{call.name}({call.arguments_json})" for call in message.tool_calls)
     return ShownMessage(
         session_id=session_id,
@@ -216,7 +218,7 @@ def _shown(session_id: str, message: message_pb2.Message, score: float = 0.0) ->
         name=message.name,
         said_at=message.create_time.ToDatetime(UTC),
         content=truncate(content),
-        score=score,
+        relevance=relevance,
     )
 
 

@@ -122,7 +122,10 @@ class ContextSettings(BaseModel):
         default=30.0, gt=0, le=36_500, description="Days after which the recency of a message counts half."
     )
     similarity_threshold: Share = Field(
-        default=0.25, ge=0, le=1, description="Minimum score of a retrieved message, without its recency."
+        default=0.25,
+        ge=0,
+        le=1,
+        description="Minimum relevance of a retrieved message or chunk: a probability. 0: no minimum.",
     )
     rerank_top_n: Items = Field(
         default=20,

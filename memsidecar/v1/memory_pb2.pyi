@@ -276,16 +276,18 @@ class SearchRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., scope: _Optional[_Union[_message_pb2.Scope, str]] = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., roles: _Optional[_Iterable[_Union[_message_pb2.Role, str]]] = ..., metadata_filter: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., after: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_token: _Optional[str] = ..., query_vector: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class SearchHit(_message.Message):
-    __slots__ = ("message", "session_id", "score", "scores")
+    __slots__ = ("message", "session_id", "score", "scores", "relevance")
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     SCORES_FIELD_NUMBER: _ClassVar[int]
+    RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     message: _message_pb2.Message
     session_id: str
     score: float
     scores: _message_pb2.ScoreParts
-    def __init__(self, message: _Optional[_Union[_message_pb2.Message, _Mapping]] = ..., session_id: _Optional[str] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ...) -> None: ...
+    relevance: float
+    def __init__(self, message: _Optional[_Union[_message_pb2.Message, _Mapping]] = ..., session_id: _Optional[str] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ..., relevance: _Optional[float] = ...) -> None: ...
 
 class SearchResponse(_message.Message):
     __slots__ = ("hits", "next_page_token", "degraded")

@@ -47,4 +47,4 @@ class KeywordChunkSearch:
     @staticmethod
     def _hit(document: StoredDocument, index: int, chunk: Chunk, words: set[str]) -> ChunkHit:
         share = len(words & set(chunk.text.casefold().split())) / max(len(words), 1)
-        return ChunkHit(document, index, chunk, share, ScoreBreakdown(keyword=share), has_query_term=share > 0)
+        return ChunkHit(document, index, chunk, share, ScoreBreakdown(keyword=share), share)

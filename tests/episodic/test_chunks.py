@@ -160,10 +160,3 @@ def test_the_score_of_a_chunk_is_the_sum_of_its_parts() -> None:
             assert total == pytest.approx(hit.score, abs=1e-5)
         assert len(find(memory, [NAMESPACE_OWNER], "tea milk", limit=3)) == 3
         assert all(hit.score >= 0.6 for hit in memory.chunks()([NAMESPACE_OWNER], "tea milk", 100, 0.6).hits)
-
-
-def test_a_chunk_has_a_term_of_the_query_only_if_it_is_in_its_own_text() -> None:
-    with episodic_client() as memory:
-        put(memory.journal, "teas", "milk", "the cup")
-        hits = find(memory, [NAMESPACE_OWNER], "the tea")
-        assert {hit.chunk.text: hit.has_query_term for hit in hits} == {"teas": True, "milk": False, "the cup": False}

@@ -84,7 +84,8 @@ def ranking(partition: Partition, text: str) -> list[tuple[object, ...]]:
     with partition.reading():
         best = Ranking([partition], query, SearchQuery(text), within).best(1_000, 0.0)
     return [
-        (one.lsn, one.sequence, one.session, one.evaluation, round(one.score, 4), round(one.cosine, 4)) for one in best
+        (one.lsn, one.sequence, one.session, one.evaluation, round(one.score, 4), round(one.relevance, 4))
+        for one in best
     ]
 
 

@@ -138,7 +138,7 @@ const (
 	Inclusion_INCLUSION_OVER_TOTAL Inclusion = 4
 	// Rejected: enough items with a higher score were found.
 	Inclusion_INCLUSION_BEYOND_TOP_K Inclusion = 5
-	// Rejected: its score is below the threshold (setting similarity_threshold).
+	// Rejected: its `relevance` is below the threshold (setting similarity_threshold).
 	Inclusion_INCLUSION_BELOW_THRESHOLD Inclusion = 6
 	// Rejected: its evaluation score is too low (setting episodic_min_quality).
 	Inclusion_INCLUSION_LOW_QUALITY Inclusion = 7
@@ -698,7 +698,9 @@ type ItemReceipt struct {
 	Scores *ScoreParts `protobuf:"bytes,8,opt,name=scores,proto3" json:"scores,omitempty"`
 	// The first 120 characters.
 	Preview string `protobuf:"bytes,9,opt,name=preview,proto3" json:"preview,omitempty"`
-	// 0 to 1, for retrieved items: the order in which items of several sections are shown and evicted.
+	// 0 to 1, for retrieved items: the probability that what was searched helps with the query, less for an item that
+	// matches less well than the best one (SearchHit.relevance). The setting similarity_threshold is compared with it,
+	// and items of several sections are chosen and evicted by it. 1 for documents of the request.
 	Relevance     float64 `protobuf:"fixed64,10,opt,name=relevance,proto3" json:"relevance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

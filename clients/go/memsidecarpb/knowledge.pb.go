@@ -1832,7 +1832,10 @@ type DocumentHit struct {
 	// written, those chunks score 0.5 or more, and all others less.
 	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
 	// The parts of the score; they add up to it.
-	Scores        *ScoreParts `protobuf:"bytes,3,opt,name=scores,proto3" json:"scores,omitempty"`
+	Scores *ScoreParts `protobuf:"bytes,3,opt,name=scores,proto3" json:"scores,omitempty"`
+	// 0 to 1, comparable between searches: the probability that the documents in scope help with the query, less for a
+	// chunk that matches less well than the best one. See SearchHit.relevance.
+	Relevance     float64 `protobuf:"fixed64,4,opt,name=relevance,proto3" json:"relevance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1886,6 +1889,13 @@ func (x *DocumentHit) GetScores() *ScoreParts {
 		return x.Scores
 	}
 	return nil
+}
+
+func (x *DocumentHit) GetRelevance() float64 {
+	if x != nil {
+		return x.Relevance
+	}
+	return 0
 }
 
 // The chunks that match.
@@ -2670,11 +2680,12 @@ const file_memsidecar_v1_knowledge_proto_rawDesc = "" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x14\n" +
 	"\x05query\x18\x04 \x01(\tR\x05query\x12\x14\n" +
 	"\x05limit\x18\x05 \x01(\x05R\x05limit\x12\x1b\n" +
-	"\tmin_score\x18\x06 \x01(\x01R\bminScore\"\x8a\x01\n" +
+	"\tmin_score\x18\x06 \x01(\x01R\bminScore\"\xa8\x01\n" +
 	"\vDocumentHit\x122\n" +
 	"\x05chunk\x18\x01 \x01(\v2\x1c.memsidecar.v1.DocumentChunkR\x05chunk\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x121\n" +
-	"\x06scores\x18\x03 \x01(\v2\x19.memsidecar.v1.ScorePartsR\x06scores\"\x81\x01\n" +
+	"\x06scores\x18\x03 \x01(\v2\x19.memsidecar.v1.ScorePartsR\x06scores\x12\x1c\n" +
+	"\trelevance\x18\x04 \x01(\x01R\trelevance\"\x81\x01\n" +
 	"\x17SearchDocumentsResponse\x12.\n" +
 	"\x04hits\x18\x01 \x03(\v2\x1a.memsidecar.v1.DocumentHitR\x04hits\x126\n" +
 	"\bdegraded\x18\x02 \x03(\x0e2\x1a.memsidecar.v1.DegradationR\bdegraded\"\xe6\x01\n" +

@@ -1431,7 +1431,7 @@ type SearchRequest struct {
 	// ends with the last candidate; a larger limit ranks more. The substring mode has no such bound.
 	Limit int32 `protobuf:"varint,7,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in the semantic mode
-	// only: in the other modes the best hit scores high even if it matches poorly.
+	// only: in the other modes the best hit scores high even if it matches poorly. SearchHit.relevance tells that.
 	MinScore float64 `protobuf:"fixed64,8,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`
 	// Empty: all roles. Messages of other roles are not returned, but count as neighbours of hits. The same holds for
 	// `after` and `before`.
@@ -1594,7 +1594,11 @@ type SearchHit struct {
 	// exactly as written, those messages score 0.5 or more, and all others less.
 	Score float64 `protobuf:"fixed64,3,opt,name=score,proto3" json:"score,omitempty"`
 	// The parts of the score; they add up to it. Absent in the substring mode.
-	Scores        *ScoreParts `protobuf:"bytes,4,opt,name=scores,proto3" json:"scores,omitempty"`
+	Scores *ScoreParts `protobuf:"bytes,4,opt,name=scores,proto3" json:"scores,omitempty"`
+	// 0 to 1, comparable between searches: the probability that the messages in scope help with the query, less for a
+	// message that matches less well than the best one. A search for something that was never talked about has hits with
+	// a low relevance, whatever their scores. 0 in the substring mode. See docs/retrieval.md.
+	Relevance     float64 `protobuf:"fixed64,5,opt,name=relevance,proto3" json:"relevance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1655,6 +1659,13 @@ func (x *SearchHit) GetScores() *ScoreParts {
 		return x.Scores
 	}
 	return nil
+}
+
+func (x *SearchHit) GetRelevance() float64 {
+	if x != nil {
+		return x.Relevance
+	}
+	return 0
 }
 
 // One page of hits.
@@ -2464,13 +2475,14 @@ const file_memsidecar_v1_memory_proto_rawDesc = "" +
 	"\x06before\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x06before\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\r \x01(\tR\tpageToken\x12!\n" +
-	"\fquery_vector\x18\x0e \x03(\x02R\vqueryVector\"\xa5\x01\n" +
+	"\fquery_vector\x18\x0e \x03(\x02R\vqueryVector\"\xc3\x01\n" +
 	"\tSearchHit\x120\n" +
 	"\amessage\x18\x01 \x01(\v2\x16.memsidecar.v1.MessageR\amessage\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x02 \x01(\tR\tsessionId\x12\x14\n" +
 	"\x05score\x18\x03 \x01(\x01R\x05score\x121\n" +
-	"\x06scores\x18\x04 \x01(\v2\x19.memsidecar.v1.ScorePartsR\x06scores\"\x9e\x01\n" +
+	"\x06scores\x18\x04 \x01(\v2\x19.memsidecar.v1.ScorePartsR\x06scores\x12\x1c\n" +
+	"\trelevance\x18\x05 \x01(\x01R\trelevance\"\x9e\x01\n" +
 	"\x0eSearchResponse\x12,\n" +
 	"\x04hits\x18\x01 \x03(\v2\x18.memsidecar.v1.SearchHitR\x04hits\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x126\n" +

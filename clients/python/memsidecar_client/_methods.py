@@ -483,6 +483,7 @@ class Methods(Calls):
             candidate; a larger limit ranks more. The substring mode has no such bound.
         min_score: The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in
             the semantic mode only: in the other modes the best hit scores high even if it matches poorly.
+            SearchHit.relevance tells that.
         roles: Empty: all roles. Messages of other roles are not returned, but count as neighbours of hits. The
             same holds for `after` and `before`.
         metadata_filter: Every given key must be equal. Absent or empty: no filter. Where the search ranks

@@ -204,15 +204,14 @@ def _texts(document: StoredDocument) -> Iterable[bytes | str]:
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """Found chunk. `score` and `parts` are relative to the other hits, `has_query_term` and `cosine` are not."""
+    """Found chunk. `score` and `parts` are relative to the other hits, `relevance` is not."""
 
     document: StoredDocument
     index: int
     chunk: Chunk
     score: float
     parts: ScoreBreakdown
-    has_query_term: bool = False
-    cosine: float = 0.0
+    relevance: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ class ChunkSearcher:
             SearchQuery(query, weights=self.weights), SearchScope.of_owners(owners), PageRequest(limit, min_score)
         )
         hits = [
-            ChunkHit(document, hit.sequence, chunk, hit.score, hit.parts, hit.has_query_term, hit.cosine)
+            ChunkHit(document, hit.sequence, chunk, hit.score, hit.parts, hit.relevance)
             for hit, (document, chunk) in page.hits
         ]
         return FoundChunks(hits, page.degraded)

@@ -126,8 +126,8 @@ class SearchScope:
 class RankedHit:
     """Reference to an episode, with its score.
 
-    `score` and `parts` are relative to other hits. `has_query_term` and `cosine` are absolute, and of the episode
-    alone: whether it contains a content term of the query, and the similarity of its vector.
+    `score` and `parts` are relative to other hits. `relevance` is absolute: the probability that the memory helps with
+    the query, less for episodes that match it less well than the best one. Recency has no part in it.
     """
 
     lsn: int
@@ -135,8 +135,7 @@ class RankedHit:
     session: int
     score: float
     parts: ScoreBreakdown
-    has_query_term: bool
-    cosine: float
+    relevance: float
     evaluation: float | None
 
 
@@ -158,13 +157,14 @@ class AnalyzedQuery:
 
     `words` are its first distinct terms. `names` are those of them that name a speaker. `content` are the other terms
     without stop words, with the single characters of CJK bigrams, because some of these are words. `vector` is None if
-    there is no embedding.
+    there is no embedding; `embedder` is the identity of the embedder whose vectors it is compared with.
     """
 
     words: tuple[str, ...]
     names: frozenset[str] = frozenset()
     content: tuple[str, ...] = field(default=())
     vector: NDArray[np.float32] | None = None
+    embedder: str = ""
 
 
 def analyze_query(

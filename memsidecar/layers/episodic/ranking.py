@@ -13,6 +13,7 @@ from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.quantized_vectors import Floats
 from memsidecar.layers.episodic.query import AnalyzedQuery, Mode, RankedHit, SearchQuery, SearchScope, Weights
+from memsidecar.layers.episodic.relevance import calibration_of, calibrations, probability, query_features
 from memsidecar.layers.episodic.signals import CorpusStats, Mask, Signals, compute_signals, term_stats
 from memsidecar.layers.text_analysis import is_question, text_length, tokenize
 
@@ -24,17 +25,30 @@ _MIN_POSITIVE = np.finfo(np.float32).smallest_subnormal
 
 
 class Ranking:
-    """Scores of all rows of some partitions. Valid while the partitions are held for reading."""
+    """Scores of all rows of some partitions. Valid while the partitions are held for reading.
+
+    `sampled`: the rows were chosen by the query.
+    """
 
     def __init__(
-        self, partitions: Sequence[Partition], analyzed: AnalyzedQuery, query: SearchQuery, scope: SearchScope
+        self,
+        partitions: Sequence[Partition],
+        analyzed: AnalyzedQuery,
+        query: SearchQuery,
+        scope: SearchScope,
+        *,
+        sampled: bool = False,
     ) -> None:
-        self._partitions = partitions
+        self._partitions, self._analyzed, self._has_text = partitions, analyzed, bool(query.text.strip())
         parts = [term_stats(partition, analyzed, scope_mask(partition, scope)) for partition in partitions]
         corpus = CorpusStats.of(parts)
         self._signals = Signals.together([compute_signals(part, analyzed, corpus) for part in parts])
-        self._allowed = _joined([_allowed_mask(part.partition, part.scope, scope, query) for part in parts])
+        allowed = [_allowed_mask(part.partition, part.scope, scope, query) for part in parts]
+        self._allowed = _joined(allowed)
         self._scores = self._score(query)
+        self.features = query_features(
+            list(zip(parts, allowed, strict=True)), corpus, self._signals, self._allowed, query, sampled=sampled
+        )
 
     def _score(self, query: SearchQuery) -> "_Scores":
         if query.mode is Mode.SEMANTIC:
@@ -72,9 +86,20 @@ class Ranking:
     def _hits(self, rows: NDArray[np.int64]) -> list[RankedHit]:
         ids = [self._column(name)[rows].tolist() for name in ("lsn", "sequence", "session")]
         scores, parts = np.minimum(self._scores.score[rows], 1).tolist(), self._scores.parts(rows)
-        has_query_term, cosines = (self._signals.keyword[rows] > 0).tolist(), self._signals.semantic[rows].tolist()
         evaluations = [None if math.isnan(score) else score for score in self._column("score")[rows].tolist()]
-        return list(map(RankedHit, *ids, scores, parts, has_query_term, cosines, evaluations))
+        return list(map(RankedHit, *ids, scores, parts, self._relevance(rows), evaluations))
+
+    def _relevance(self, rows: NDArray[np.int64]) -> list[float]:
+        """Return the probability that the memory helps, in proportion to the scores without recency."""
+        strengths = self._scores.without_recency()
+        strongest = np.max(strengths, initial=_MIN_POSITIVE, where=self._allowed)
+        relevance: list[float] = (strengths[rows] / strongest * self._probability()).tolist()
+        return relevance
+
+    def _probability(self) -> float:
+        if not self._analyzed.words:  # a vector without text: no such questions are labelled
+            return 0.0 if self._has_text else self.features.cosine
+        return probability(self.features, calibration_of(self._analyzed, calibrations()))
 
 
 def scope_mask(partition: Partition, scope: SearchScope) -> Mask:
@@ -126,6 +151,10 @@ class _Scores:
     signals: dict[str, Floats]
     factors: dict[str, np.float32]
     exact: Mask
+
+    def without_recency(self) -> Floats:
+        recency = self.signals.get("recency")
+        return self.score if recency is None else self.score - recency * self.factors["recency"]
 
     def parts(self, rows: NDArray[np.int64]) -> list[ScoreBreakdown]:
         """Return what the scores of these rows are made of."""

@@ -68,7 +68,8 @@ class Searcher:
                 locks.enter_context(partition.reading())
             if sources.approximate:
                 limit = sum(partition.columns.count for partition in sources.partitions)
-            hits = Ranking(sources.partitions, sources.query, query, ranked_scope).best(limit, min_score)
+            ranking = Ranking(sources.partitions, sources.query, query, ranked_scope, sampled=sources.approximate)
+            hits = ranking.best(limit, min_score)
         ignored = {Degradation.EMBEDDER} if query.mode is Mode.KEYWORD else set()
         return RankedHits(hits, sources.degraded - ignored, as_of, sources.approximate)
 
@@ -224,7 +225,10 @@ class Searcher:
         speakers = [words for partition in partitions if has_names for words in _speakers(partition, scope)]
         analyzed = analyze_query(query.text, speakers, None)
         vector, is_missing = self._embed(query, analyzed, embedder)
-        return replace(analyzed, vector=vector), frozenset({Degradation.EMBEDDER} if is_missing else ())
+        identity = embedder.identity if embedder else ""
+        return replace(analyzed, vector=vector, embedder=identity), frozenset(
+            {Degradation.EMBEDDER} if is_missing else ()
+        )
 
     def _embed(
         self, query: SearchQuery, analyzed: AnalyzedQuery, embedder: Embedder | None

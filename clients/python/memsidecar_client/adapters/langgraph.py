@@ -246,10 +246,10 @@ class _Room:
         return len(expired)
 
     def scores(self, query: str | None) -> dict[str, float]:
-        """Return scores by document: that of its best chunk."""
+        """Return scores by document: the relevance of its best chunk."""
         scores: dict[str, float] = {}
         for hit in self.client.search_documents(**self.place, query=query or "", limit=1000).hits:
-            scores.setdefault(hit.chunk.document_id, hit.score)
+            scores.setdefault(hit.chunk.document_id, hit.relevance)
         return scores
 
     def put(self, record: _Record) -> None:

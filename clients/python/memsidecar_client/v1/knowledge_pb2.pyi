@@ -313,14 +313,16 @@ class SearchDocumentsRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ...) -> None: ...
 
 class DocumentHit(_message.Message):
-    __slots__ = ("chunk", "score", "scores")
+    __slots__ = ("chunk", "score", "scores", "relevance")
     CHUNK_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     SCORES_FIELD_NUMBER: _ClassVar[int]
+    RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     chunk: DocumentChunk
     score: float
     scores: _message_pb2.ScoreParts
-    def __init__(self, chunk: _Optional[_Union[DocumentChunk, _Mapping]] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ...) -> None: ...
+    relevance: float
+    def __init__(self, chunk: _Optional[_Union[DocumentChunk, _Mapping]] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ..., relevance: _Optional[float] = ...) -> None: ...
 
 class SearchDocumentsResponse(_message.Message):
     __slots__ = ("hits", "degraded")

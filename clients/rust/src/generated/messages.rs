@@ -390,7 +390,9 @@ pub struct ItemReceipt {
     /// The first 120 characters.
     #[prost(string, tag = "9")]
     pub preview: ::prost::alloc::string::String,
-    /// 0 to 1, for retrieved items: the order in which items of several sections are shown and evicted.
+    /// 0 to 1, for retrieved items: the probability that what was searched helps with the query, less for an item that
+    /// matches less well than the best one (SearchHit.relevance). The setting similarity_threshold is compared with it,
+    /// and items of several sections are chosen and evicted by it. 1 for documents of the request.
     #[prost(double, tag = "10")]
     pub relevance: f64,
 }
@@ -540,7 +542,7 @@ pub enum Inclusion {
     OverTotal = 4,
     /// Rejected: enough items with a higher score were found.
     BeyondTopK = 5,
-    /// Rejected: its score is below the threshold (setting similarity_threshold).
+    /// Rejected: its `relevance` is below the threshold (setting similarity_threshold).
     BelowThreshold = 6,
     /// Rejected: its evaluation score is too low (setting episodic_min_quality).
     LowQuality = 7,
@@ -1193,6 +1195,10 @@ pub struct DocumentHit {
     /// The parts of the score; they add up to it.
     #[prost(message, optional, tag = "3")]
     pub scores: ::core::option::Option<ScoreParts>,
+    /// 0 to 1, comparable between searches: the probability that the documents in scope help with the query, less for a
+    /// chunk that matches less well than the best one. See SearchHit.relevance.
+    #[prost(double, tag = "4")]
+    pub relevance: f64,
 }
 /// The chunks that match.
 #[non_exhaustive]
@@ -1721,7 +1727,7 @@ pub struct SearchRequest {
     #[prost(int32, tag = "7")]
     pub limit: i32,
     /// The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in the semantic mode
-    /// only: in the other modes the best hit scores high even if it matches poorly.
+    /// only: in the other modes the best hit scores high even if it matches poorly. SearchHit.relevance tells that.
     #[prost(double, tag = "8")]
     pub min_score: f64,
     /// Empty: all roles. Messages of other roles are not returned, but count as neighbours of hits. The same holds for
@@ -1766,6 +1772,11 @@ pub struct SearchHit {
     /// The parts of the score; they add up to it. Absent in the substring mode.
     #[prost(message, optional, tag = "4")]
     pub scores: ::core::option::Option<ScoreParts>,
+    /// 0 to 1, comparable between searches: the probability that the messages in scope help with the query, less for a
+    /// message that matches less well than the best one. A search for something that was never talked about has hits with
+    /// a low relevance, whatever their scores. 0 in the substring mode. See docs/retrieval.md.
+    #[prost(double, tag = "5")]
+    pub relevance: f64,
 }
 /// One page of hits.
 #[non_exhaustive]

@@ -2229,7 +2229,7 @@ impl SearchRequest {
     /// Sets `min_score`.
     ///
     /// The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in the semantic mode
-    /// only: in the other modes the best hit scores high even if it matches poorly.
+    /// only: in the other modes the best hit scores high even if it matches poorly. SearchHit.relevance tells that.
     #[must_use]
     pub fn with_min_score(mut self, min_score: f64) -> Self {
         self.min_score = min_score;

@@ -73,7 +73,7 @@ export type Section =
  * - `"over_section"`: Rejected: it exceeds the limit of its section.
  * - `"over_total"`: Rejected: the whole context exceeded maxTokens.
  * - `"beyond_top_k"`: Rejected: enough items with a higher score were found.
- * - `"below_threshold"`: Rejected: its score is below the threshold (setting similarity_threshold).
+ * - `"below_threshold"`: Rejected: its `relevance` is below the threshold (setting similarity_threshold).
  * - `"low_quality"`: Rejected: its evaluation score is too low (setting episodic_min_quality).
  * - `"duplicate"`: Rejected: a near-duplicate of an included item, or an earlier occurrence of the query.
  * - `"in_window"`: Rejected: the working section contains it already.
@@ -417,6 +417,12 @@ export interface SearchHit {
     score: number;
     /** The parts of the score; they add up to it. Absent in the substring mode. */
     scores?: ScoreParts;
+    /**
+     * 0 to 1, comparable between searches: the probability that the messages in scope help with the query, less
+     * for a message that matches less well than the best one. A search for something that was never talked about
+     * has hits with a low relevance, whatever their scores. 0 in the substring mode. See docs/retrieval.md.
+     */
+    relevance: number;
 }
 
 /**
@@ -570,7 +576,11 @@ export interface ItemReceipt {
     scores?: ScoreParts;
     /** The first 120 characters. */
     preview: string;
-    /** 0 to 1, for retrieved items: the order in which items of several sections are shown and evicted. */
+    /**
+     * 0 to 1, for retrieved items: the probability that what was searched helps with the query, less for an item
+     * that matches less well than the best one (SearchHit.relevance). The setting similarity_threshold is compared
+     * with it, and items of several sections are chosen and evicted by it. 1 for documents of the request.
+     */
     relevance: number;
 }
 
@@ -956,6 +966,11 @@ export interface DocumentHit {
     score: number;
     /** The parts of the score; they add up to it. */
     scores?: ScoreParts;
+    /**
+     * 0 to 1, comparable between searches: the probability that the documents in scope help with the query, less
+     * for a chunk that matches less well than the best one. See SearchHit.relevance.
+     */
+    relevance: number;
 }
 
 /** One chunk of a document. */
@@ -1329,7 +1344,8 @@ export interface SearchRequest {
     limit?: number | undefined;
     /**
      * The lowest `score` of a hit, 0 or more. 0: no threshold. A fixed threshold is meaningful in the semantic
-     * mode only: in the other modes the best hit scores high even if it matches poorly.
+     * mode only: in the other modes the best hit scores high even if it matches poorly. SearchHit.relevance tells
+     * that.
      */
     minScore?: number | undefined;
     /**

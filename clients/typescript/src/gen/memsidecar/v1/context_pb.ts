@@ -357,7 +357,9 @@ export type ItemReceipt = Message<"memsidecar.v1.ItemReceipt"> & {
   preview: string;
 
   /**
-   * 0 to 1, for retrieved items: the order in which items of several sections are shown and evicted.
+   * 0 to 1, for retrieved items: the probability that what was searched helps with the query, less for an item that
+   * matches less well than the best one (SearchHit.relevance). The setting similarity_threshold is compared with it,
+   * and items of several sections are chosen and evicted by it. 1 for documents of the request.
    *
    * @generated from field: double relevance = 10;
    */
@@ -645,7 +647,7 @@ export enum Inclusion {
   BEYOND_TOP_K = 5,
 
   /**
-   * Rejected: its score is below the threshold (setting similarity_threshold).
+   * Rejected: its `relevance` is below the threshold (setting similarity_threshold).
    *
    * @generated from enum value: INCLUSION_BELOW_THRESHOLD = 6;
    */

@@ -1,0 +1,141 @@
+"""Calibrated relevance: the probability that the memory helps with a query.
+
+It is a logistic regression over a few features of the search. `benchmarks/relevance.py` fits its coefficients to
+labelled questions and writes them to `calibration.json`.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+import regex
+
+from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, word_set
+from memsidecar.layers.episodic.quantized_vectors import Floats
+from memsidecar.layers.episodic.query import AnalyzedQuery, SearchQuery
+from memsidecar.layers.episodic.signals import BM25_K1, CorpusStats, Mask, Signals, TermStats
+from memsidecar.layers.text_analysis import is_other_language, is_question, is_unsegmented, stem, tokenize
+
+KEYWORDS_ONLY = ""
+"The calibration without cosines: there is no vector, or the scale of the embedder's cosines is not known."
+
+_MAX_MATCHED = 3.0
+_MIN_IDF = 0.3
+_IDENTIFIER = regex.compile(r"\b(?=\w*\p{L})(?:\w+_\w+|\w*\p{Ll}\p{Lu}\w*+|\p{L}+\d\w*+|\w++[-:./]\d)")
+"A word with an underscore, a capital inside or a digit: PAY-1042, ndots:5, debezium_v1, formatEta."
+
+_GENERAL_STEMS = frozenset(map(stem, FUNCTION_WORDS | COMMON_WORDS))
+_FIRST_PERSON = word_set(
+    "i me my mine we us our ours ich mir mich mein meine wir uns unser unsere yo mi mis je moi mon ma mes"
+)
+_PERSONAL_WORDS = word_set(
+    """
+    we us our ours my mine wir uns unser unsere unserem unseren unserer mein meine meinem meinen meiner nosotros
+    nuestro nuestra nuestros nuestras mi mis nous notre nos mon ma mes noi nostro nostra mio mia nós nosso nossa meu
+    minha 我们 我的
+    """
+)
+
+Coefficients = Mapping[str, float]
+"A coefficient for each feature, and the `intercept`."
+
+
+class QueryFeatures(NamedTuple):
+    """What a search tells about its query. Each maximum is over the rows that may be hits."""
+
+    size: float
+    "The logarithm of the number of tokens: the best match in much text is better by chance."
+    cosine: float
+    "The maximum cosine of a row."
+    context_cosine: float
+    "The maximum cosine of a row with its neighbours."
+    matched: float
+    "The maximum keyword score of a row with its neighbours; 1 is a full match of a term that only one row has."
+    unknown: float
+    "The share of the query's terms, weighted by IDF, that no row has."
+    speaker: float
+    "1 if the query names a speaker."
+    topic: float
+    '1 if the query has a word that names a topic, or is a question about its author: "Where do I live?".'
+    personal: float
+    "1 if the query is about us or about what is mine."
+    identifier: float
+    "The maximum keyword score of a row as in `matched`, without neighbours, if the query has an identifier."
+
+
+def query_features(
+    parts: Sequence[tuple[TermStats, Mask]],
+    corpus: CorpusStats,
+    signals: Signals,
+    allowed: Mask,
+    query: SearchQuery,
+    *,
+    sampled: bool,
+) -> QueryFeatures:
+    """Return the features. `allowed` are the rows that may be hits, of each part and of all.
+
+    `sampled`: the rows were chosen by the query, so its terms are too frequent in them.
+    """
+    rows, words = int(allowed.sum()), tokenize(query.text)
+    rarest = max(corpus.idf, default=0.0) if sampled else _idf_of_one_row(rows)
+    unit = float(BM25_K1 + 1) * max(float(rarest), _MIN_IDF)
+    if is_unsegmented(query.text):
+        unit *= 2  # a word is found by its characters and by its bigrams
+    matched, keyword = (_max(values, allowed) / unit for values in (signals.keyword_context, signals.keyword))
+    is_about_author = is_question(query.text) and not _FIRST_PERSON.isdisjoint(words)
+    return QueryFeatures(
+        size=math.log1p(rows * float(corpus.mean_length)),
+        cosine=_max(signals.semantic, allowed),
+        context_cosine=_max(signals.semantic_context, allowed),
+        matched=min(matched, _MAX_MATCHED),
+        unknown=_unknown_share(parts, corpus),
+        speaker=_max(signals.speaker, allowed),
+        topic=float(any(map(_is_topic, words)) or is_about_author),
+        personal=float(not _PERSONAL_WORDS.isdisjoint(words)),
+        identifier=min(keyword, _MAX_MATCHED) if _IDENTIFIER.search(query.text) else 0.0,
+    )
+
+
+def _is_topic(word: str) -> bool:
+    return stem(word) not in _GENERAL_STEMS and not word.isdecimal()
+
+
+def _idf_of_one_row(rows: int) -> float:
+    return math.log(1 + max(rows - 0.5, 0) / 1.5)
+
+
+def _max(values: Floats, allowed: Mask) -> float:
+    return float(np.max(values, initial=0, where=allowed))
+
+
+def _unknown_share(parts: Sequence[tuple[TermStats, Mask]], corpus: CorpusStats) -> float:
+    is_known = np.any([[allowed[term.rows].any() for term in stats.terms] for stats, allowed in parts], axis=0)
+    unknown = sum(idf for idf, known in zip(corpus.idf, is_known, strict=True) if not known)
+    return float(unknown / sum(corpus.idf)) if unknown else 0.0
+
+
+def calibration_of(query: AnalyzedQuery, known: Mapping[str, Coefficients]) -> Coefficients:
+    """Return the calibration for the embedder that made the query's vector, if the query is in English.
+
+    The bundled model knows little of other languages: two texts in the same one are similar, whatever they say.
+    """
+    has_cosines = query.vector is not None and not is_other_language(query.words)
+    return known.get(query.embedder if has_cosines else KEYWORDS_ONLY, known[KEYWORDS_ONLY])
+
+
+@cache
+def calibrations() -> Mapping[str, Coefficients]:
+    """Return the calibrations of the package by the identity of the embedder."""
+    found: Mapping[str, Coefficients] = json.loads((files(__package__) / "calibration.json").read_text())
+    return found
+
+
+def probability(features: QueryFeatures, calibration: Coefficients) -> float:
+    """Return the probability that the memory has something that helps with the query."""
+    values = zip(QueryFeatures._fields, features, strict=True)
+    total = calibration["intercept"] + sum(calibration.get(name, 0.0) * value for name, value in values)
+    return 1 / (1 + math.exp(-total))

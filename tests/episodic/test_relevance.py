@@ -1,0 +1,113 @@
+"""The calibrated relevance of hits, and that the stored calibration still fits the labelled questions."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchmarks.retrieval import calibration
+from benchmarks.retrieval.calibration import ANSWERED, OFF_TOPIC, Corpus, Sample
+from benchmarks.retrieval.histories import support, work_history
+from memsidecar.embedding.contract import Embedders
+from memsidecar.embedding.static import SUPPORTED_DIMENSIONS, StaticEmbedder
+from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.relevance import KEYWORDS_ONLY, QueryFeatures, calibrations
+from memsidecar.v1 import memory_pb2 as pb
+from tests.episodic.components import (
+    HYBRID,
+    KEYWORD,
+    MODES,
+    NO_RAM,
+    STATIC,
+    ToyEmbedder,
+    ToyEmbedders,
+    episodic_client,
+    messages_of,
+)
+
+TEXTS = (
+    "The staging database listens on port 5544.",
+    "We deploy on Thursdays, after the stand-up.",
+    "My sister plays the violin in an orchestra.",
+    "The nightly backup of the billing service takes forty minutes.",
+)
+ANSWERABLE, UNANSWERABLE = "On which port is the staging database?", "How tall is Mount Everest?"
+THRESHOLD = calibration.THRESHOLD
+
+
+@pytest.fixture(scope="module")
+def samples() -> Sequence[Sample]:
+    corpora = [Corpus("work", [work_history()]), Corpus("support", support())]
+    return list(calibration.ask_all(corpora, StaticEmbedder(), pieces=()))
+
+
+def asked(samples: Sequence[Sample], kind: str) -> list[Sample]:
+    return [sample for sample in samples if sample.kind == kind and sample.phrasing == "question"]
+
+
+def test_the_stored_calibration_separates_answered_from_off_topic_questions(samples: Sequence[Sample]) -> None:
+    chance = calibration.by_calibration(calibrations())
+    assert calibration.share_over_threshold(asked(samples, ANSWERED), chance) >= 0.96
+    assert calibration.share_over_threshold(asked(samples, OFF_TOPIC), chance) <= 0.08
+
+
+def test_the_stored_probabilities_are_the_shares_of_answered_questions(samples: Sequence[Sample]) -> None:
+    assert calibration.expected_calibration_error(samples, calibration.by_calibration(calibrations())) <= 0.05
+
+
+def test_every_embedder_of_the_package_is_calibrated() -> None:
+    identities = {StaticEmbedder(dimensions).identity for dimensions in SUPPORTED_DIMENSIONS}
+    assert set(calibrations()) == {KEYWORDS_ONLY, *identities}
+    assert all(set(each) <= {"intercept", *QueryFeatures._fields} for each in calibrations().values())
+
+
+def hits_of(
+    query: str,
+    texts: Sequence[str] = TEXTS,
+    embedders: Embedders = STATIC,
+    limits: EpisodicLimits | None = None,
+    mode: pb.SearchMode = HYBRID,
+) -> Sequence[pb.SearchHit]:
+    with episodic_client(embedders=embedders, limits=limits) as memory:
+        memory.add_all(messages_of(*texts))
+        memory.index()
+        return memory.search(query, session_id="s", mode=mode).hits
+
+
+def best(query: str, **options: object) -> float:
+    return max((hit.relevance for hit in hits_of(query, **options)), default=0.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limits", [None, NO_RAM], ids=["in RAM", "by candidates"])
+@pytest.mark.parametrize("mode", MODES)
+def test_only_an_answerable_question_has_relevant_hits(mode: pb.SearchMode, limits: EpisodicLimits | None) -> None:
+    assert best(ANSWERABLE, mode=mode, limits=limits) > THRESHOLD > best(UNANSWERABLE, mode=mode, limits=limits)
+
+
+def test_frequent_terms_of_the_query_among_candidates_are_no_frequent_terms_of_the_memory() -> None:
+    texts = [*TEXTS, *(f"The staging database was restarted, attempt {number}." for number in range(300))]
+    assert best("staging database", texts=texts, limits=NO_RAM) > THRESHOLD
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_relevance_has_the_order_of_the_scores(mode: pb.SearchMode) -> None:
+    relevances = [hit.relevance for hit in hits_of("staging database backup", mode=mode)]
+    assert len(relevances) > 1
+    assert relevances == sorted(relevances, reverse=True)
+    assert all(0 <= relevance <= 1 for relevance in relevances)
+
+
+def test_an_embedder_without_calibration_is_judged_by_keywords() -> None:
+    toy = ToyEmbedders(ToyEmbedder())
+    assert best(ANSWERABLE, embedders=toy) == pytest.approx(best(ANSWERABLE, mode=KEYWORD), rel=1e-4)
+    assert best(UNANSWERABLE, embedders=toy) < THRESHOLD
+
+
+@pytest.mark.parametrize("query", ["Thanks!", "ok great", "never mind", "\N{THUMBS UP SIGN}", "?", "yes"])
+def test_small_talk_is_about_nothing(query: str) -> None:
+    assert best(query) < THRESHOLD
+
+
+@pytest.mark.parametrize("query", ["Where do I live?", "What do I do?", "where does my sister play", "PAY-1042"])
+def test_a_question_about_its_author_or_an_identifier_needs_no_other_topic(query: str) -> None:
+    texts = [*TEXTS, "I live in Porto.", "What I do is paint bridges.", "The ticket is PAY-1042."]
+    assert best(query, texts=texts) > THRESHOLD
