@@ -7,6 +7,10 @@
 export type { CallOptions } from "./calls.js";
 export { Client, type ClientOptions } from "./client.js";
 export type { ConnectionOptions } from "./connection.js";
+export * from "./conversion/anthropic.js";
+export type { Context } from "./conversion/exchanges.js";
+export * from "./conversion/openai.js";
+export { ConversionError } from "./conversion/values.js";
 export * as errors from "./errors.js";
 export { MemsidecarError, type StatusCode } from "./errors.js";
 export type * from "./gen/types.js";
