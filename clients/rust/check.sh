@@ -5,8 +5,8 @@ set -e
 cd "$(dirname "$0")"
 cargo fmt --all --check
 ./generate.sh --check
-cargo clippy --quiet --workspace --all-targets -- -D warnings
+cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
 cargo clippy --quiet --package memsidecar-client --no-default-features -- -D warnings
-cargo test --quiet --workspace
-RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package memsidecar-client
+cargo test --quiet --workspace --all-features
+RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --all-features --package memsidecar-client
 cargo build --quiet --workspace --bins --examples

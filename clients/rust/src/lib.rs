@@ -19,7 +19,7 @@
 //!
 //! # Features
 //!
-//! `tls`, on by default: TLS by rustls.
+//! `tls`, on by default: TLS by rustls. `conversion`: messages of `OpenAI` and Anthropic, as values of `serde_json`.
 
 mod address;
 mod builder;
@@ -27,6 +27,8 @@ mod calls;
 mod client;
 mod codec;
 mod connection;
+#[cfg(feature = "conversion")]
+pub mod conversion;
 mod error;
 #[allow(clippy::pedantic)]
 mod generated;
