@@ -14,6 +14,9 @@ from memsidecar_client.errors import MemsidecarError
 FRAME = "frame"
 """The key of a message's metadata with its frame. Empty: the frame is an attachment with the message's id."""
 
+FRAMED_CHARACTERS = "framed_characters"
+"""The key of the length of content and arguments, to which the frame points. A context may show a shorter preview."""
+
 FRAMEWORK = "framework"
 WITHDRAWN = "withdrawn"
 
@@ -34,7 +37,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored message. `whole` is None if another program stored it or the sidecar changed it."""
+    """A stored message. `whole` is None if another program stored it or the sidecar shortened it."""
 
     message: Message
     whole: Any
@@ -110,7 +113,9 @@ class Conversation:
         message = Message()
         message.CopyFrom(draft.message)
         message.id = message_id
-        message.metadata.update({FRAMEWORK: self._framework, FRAME: frame})
+        message.metadata.update(
+            {FRAMEWORK: self._framework, FRAME: frame, FRAMED_CHARACTERS: _framed_characters(message)}
+        )
         return message
 
     def _read(self, messages: Iterable[Message]) -> list[Stored]:
@@ -128,13 +133,20 @@ class Conversation:
         return self._is_ours(message) and not message.metadata[FRAME]
 
     def _is_ours(self, message: Message) -> bool:
-        """Return the whole message, or None for a shortened tool result, whose text differs from the frame's."""
+        """Return whether the message has a frame of this framework, and the texts to which the frame points."""
         fields = message.metadata.fields
-        return not message.synthetic and FRAME in fields and fields[FRAMEWORK].string_value == self._framework
+        if FRAME not in fields or fields[FRAMEWORK].string_value != self._framework:
+            return False
+        return not message.synthetic and fields[FRAMED_CHARACTERS].number_value == _framed_characters(message)
 
 
 def _texts(message: Message) -> list[str]:
     return [message.content, message.reasoning, *(call.arguments_json for call in message.tool_calls)]
+
+
+def _framed_characters(message: Message) -> int:
+    """Return a length without the reasoning, which a context leaves out by default."""
+    return len(message.content) + sum(len(call.arguments_json) for call in message.tool_calls)
 
 
 def _sum(drafts: Sequence[Draft], frames: Sequence[str]) -> bytes:

@@ -82,7 +82,8 @@ class MemsidecarSession:
 
     def memory_filter(self, **request: Any) -> CallModelInputFilter:
         """For `RunConfig.call_model_input_filter`: the model sees what BuildContext answers, in place of the whole
-        history, and then the turn under way as the run has it. Nothing of it is stored.
+        history. Of the turn under way it sees the question whole, large results as previews, and the newest exchanges
+        as far as the budget allows. Nothing of it is stored.
 
         request: Fields of BuildContext: `max_tokens`, `model`, `reserve_output_tokens`, `tool_schemas_json` ...
         """
@@ -103,17 +104,93 @@ class MemsidecarSession:
         begin = _begin_of_turn(asked.input)
         if begin is None:
             return asked
-        turn = asked.input[begin:]
-        question = _draft(cast(Item, turn[0])).message.content
-        context = self._conversation.context(
-            query=question, append_query=True, system_prompt=asked.instructions or "", **request
-        )
-        shown = list(context.messages)[:-1]
+        turn = _Turn([cast(Item, item) for item in asked.input[begin:]])
+        request = {**request, "query": turn.question.content, "system_prompt": asked.instructions or ""}
+        shown = list(self._conversation.context(**request).messages)
+        place = turn.place_in(shown)
+        if place is None:
+            # The run has not stored the question yet.
+            shown = list(self._conversation.context(**request, append_query=True).messages)
+            place = len(shown) - 1
+        before, after = shown[:place], shown[place + 1 :]
         instructions = asked.instructions
-        if shown and shown[0].role == Role.ROLE_SYSTEM:
-            instructions = shown.pop(0).content
-        past = self._conversation.restored(_without(turn, shown), _items)
-        return ModelInputData(input=[*_for_the_model(past), *turn], instructions=instructions)
+        if before and before[0].role == Role.ROLE_SYSTEM:
+            instructions = before.pop(0).content
+        past = _for_the_model(self._conversation.restored(before, _items))
+        return ModelInputData(input=[*past, *turn.as_shown(after)], instructions=instructions)
+
+
+class _Turn:
+    """The turn under way as the run has it: the question, and all items after it.
+
+    The run stores it while it goes on. A context shows the question whole, and the rest as far as the budget allows:
+    large results as previews, without the oldest exchanges.
+    """
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = items
+        self._messages = [_message(item) for item in items]
+        self.question = self._messages[0]
+
+    def place_in(self, shown: Sequence[Message]) -> int | None:
+        """Return the position of the question in a context, or None if the context has another turn."""
+        users = (at for at in range(len(shown) - 1, -1, -1) if _is_said_by_user(shown[at]))
+        place = next(users, None)
+        if place is None or shown[place].content != self.question.content:
+            return None
+        own = {key for message in self._messages for key in _keys(message)}
+        return place if all(own & _keys(message) for message in shown[place + 1 :]) else None
+
+    def as_shown(self, after: Sequence[Message]) -> list[TResponseInputItem]:
+        """Return the items as the context shows them after the question. Items that are not stored yet stay as they
+        are. An item that only the provider can read, such as a thought, stays with the item that follows it.
+        """
+        results = {message.tool_call_id: message.content for message in after if message.role == Role.ROLE_TOOL}
+        calls = {call.id: call.arguments_json for message in after for call in message.tool_calls}
+        newest = self._newest_stored(after)
+        items: list[Item] = []
+        follower_stays = True
+        for at in range(len(self._items) - 1, -1, -1):
+            item, message = self._items[at], self._messages[at]
+            shown: Item | None = item
+            if 0 < at <= newest and message.role == Role.ROLE_TOOL:
+                shown = _with_text(item, message.content, results.get(message.tool_call_id))
+            elif 0 < at <= newest and message.tool_calls:
+                call = message.tool_calls[0]
+                shown = _with_text(item, call.arguments_json, calls.get(call.id))
+            elif not _is_readable(item):
+                shown = item if follower_stays else None
+            follower_stays = shown is not None
+            if shown is not None:
+                items.append(shown)
+        return cast(list[TResponseInputItem], items[::-1])
+
+    def _newest_stored(self, after: Sequence[Message]) -> int:
+        """Return the position of the newest message of the context: it is never left out."""
+        wanted = _keys(after[-1]) if after else set()
+        places = (at for at in range(len(self._messages) - 1, 0, -1) if wanted & _keys(self._messages[at]))
+        return next(places, 0)
+
+
+def _is_said_by_user(message: Message) -> bool:
+    return message.role == Role.ROLE_USER and not message.synthetic
+
+
+def _keys(message: Message) -> set[tuple[str, str]]:
+    """Return what identifies a message of a turn, also as a preview: the ids of its calls, or its own id or text."""
+    if message.role == Role.ROLE_TOOL:
+        return {("result", message.tool_call_id)}
+    if message.tool_calls:
+        return {("call", call.id) for call in message.tool_calls}
+    return {("said", message.content)} | ({("id", message.id)} if message.id else set())
+
+
+def _with_text(item: Item, own: str, shown: str | None) -> Item | None:
+    """Return an item with the text that the context shows of it; None if the context leaves it out."""
+    if shown is None:
+        return None
+    key = next((key for key in ("output", "arguments", "input") if key in item), None)
+    return item if shown == own or key is None else {**item, key: shown}
 
 
 def _draft(item: Item) -> Draft:
@@ -182,29 +259,35 @@ def _begin_of_turn(items: Sequence[TResponseInputItem]) -> int | None:
     return next(places, None)
 
 
-def _without(turn: Sequence[TResponseInputItem], shown: list[Message]) -> list[Message]:
-    """The run stores a turn while it is under way, so its beginning may be in the context, too. What the sidecar
-    composed for it stays.
-    """
-    own = [_likeness(_message(cast(Item, item))) for item in turn]
-    begin = max((at for at, message in enumerate(shown) if _likeness(message) == own[0]), default=len(shown))
-    composed = [message for message in shown[begin:] if message.synthetic]
-    if all(message.synthetic or _likeness(message) in own for message in shown[begin:]):
-        return shown[:begin] + composed
-    return shown
-
-
-def _likeness(message: Message) -> tuple[object, ...]:
-    calls = tuple((call.id, call.name, call.arguments_json) for call in message.tool_calls)
-    return message.role, message.content, message.tool_call_id, calls
-
-
 def _for_the_model(items: list[TResponseInputItem]) -> list[TResponseInputItem]:
     """Messages and calls with their outputs. Thoughts and searches of earlier turns are left out: only the provider can
-    read them. One that meets the id of an answer asks for the thought before it, so these ids go, too.
+    read them. One that meets the id of an answer asks for the thought before it, so these ids go, too. A preview of an
+    output is a text, so it replaces the output of a function or of a custom tool. Other calls need their own kind of
+    output: with a preview they are left out.
     """
-    readable = (cast(Item, item) for item in items if "role" in item or "call_id" in item)
-    return [cast(TResponseInputItem, _without_id(item)) for item in readable]
+    readable = [cast(Item, item) for item in items if _is_readable(cast(Item, item))]
+    kinds = {item["call_id"]: item["type"] for item in readable if _is_call(item)}
+    left_out = {item["call_id"] for item in readable if not _fits_its_call(item, kinds)}
+    kept = (_like_its_call(item, kinds) for item in readable if item.get("call_id") not in left_out)
+    return [cast(TResponseInputItem, _without_id(item)) for item in kept]
+
+
+def _is_readable(item: Item) -> bool:
+    return "role" in item or "call_id" in item
+
+
+def _is_call(item: Item) -> bool:
+    return "call_id" in item and not str(item["type"]).endswith("_output")
+
+
+def _fits_its_call(item: Item, kinds: Mapping[str, str]) -> bool:
+    call_kind = kinds.get(item.get("call_id") or "", "function_call")
+    return item.get("type") != "function_call_output" or call_kind in ("function_call", "custom_tool_call")
+
+
+def _like_its_call(item: Item, kinds: Mapping[str, str]) -> Item:
+    is_custom = item.get("type") == "function_call_output" and kinds.get(item["call_id"]) == "custom_tool_call"
+    return {**item, "type": "custom_tool_call_output"} if is_custom else item
 
 
 def _without_id(item: Item) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """The session of the OpenAI Agents SDK, with its own runner and a model that is written down."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
+import pytest
 from agents import (
     Agent,
     Model,
@@ -173,6 +175,120 @@ async def test_the_filter_keeps_a_long_history_inside_the_budget(client: Client,
     await Runner.run(assistant(model), "Go on.", session=session, run_config=config)
     assert 2 < len(model.seen[0]) < 20
     assert model.seen[0][-1]["content"] == "Go on."
+
+
+QUESTION = "Which of these stations should I look at?"
+LOOP = [f"station {at} " + "word " * 388 for at in range(13)]
+LOG = ["\n".join(f"line {at} of the log says that all is well" for at in range(2_000))]
+
+
+@function_tool
+def station(number: int) -> str:
+    return RESULTS[number]
+
+
+RESULTS: list[str] = []
+
+
+def station_call(number: int) -> list[TResponseOutputItem]:
+    called = ResponseFunctionToolCall(
+        id=f"fc_{new_id()}",
+        call_id=f"call_{number}",
+        name="station",
+        arguments=f'{{"number": {number}}}',
+        type="function_call",
+    )
+    return [thought(f"Station {number}."), called]
+
+
+def verify_input(shown: list[dict[str, Any]], question: str, max_tokens: int) -> None:
+    """Check the question, calls directly before their outputs, and the budget, in words: here each is a token."""
+    assert [item.get("content") for item in shown if item.get("role") == "user"].count(question) == 1
+    calls = [item["call_id"] for item in shown if item.get("type") == "function_call"]
+    outputs = [item["call_id"] for item in shown if item.get("type") == "function_call_output"]
+    assert calls == outputs
+    assert max(Counter(calls).values(), default=1) == 1
+    kinds = [item.get("type") for item in shown]
+    assert all(kinds[at + 1] == "function_call_output" for at, kind in enumerate(kinds) if kind == "function_call")
+    assert all(kinds[at + 1] == "function_call" for at, kind in enumerate(kinds) if kind == "reasoning")
+    assert len(str([item.get("content") or item.get("output") for item in shown]).split()) <= max_tokens
+
+
+@pytest.mark.parametrize("max_tokens", [400, 2_000, 8_000, 32_000])
+@pytest.mark.parametrize("results", [LOOP, LOG], ids=["loop", "large"])
+async def test_large_results_stay_inside_the_budget_now_and_later(
+    client: Client, session_id: str, user_id: str, results: list[str], max_tokens: int
+) -> None:
+    RESULTS[:] = results
+    answers = [station_call(number) for number in range(len(results))]
+    model = WrittenModel(*answers, [text("The last one.")], [text("Because of its log.")], [text("Yes.")])
+    agent: Agent[Any] = Agent(name="assistant", instructions="Be brief.", model=model, tools=[station])
+    session = MemsidecarSession(session_id, client, user_id=user_id)
+    config = RunConfig(call_model_input_filter=session.memory_filter(max_tokens=max_tokens))
+    await Runner.run(agent, QUESTION, session=session, run_config=config, max_turns=20)
+    for number, shown in enumerate(model.seen):
+        verify_input(shown, QUESTION, max_tokens)
+        if number:
+            assert shown[-1]["call_id"] == f"call_{number - 1}"
+    for later in ("Why that one?", "Are you sure?"):
+        answer = await Runner.run(agent, later, session=session, run_config=config)
+        assert answer.final_output in ("Because of its log.", "Yes.")
+        verify_input(model.seen[-1], later, max_tokens)
+        assert model.seen[-1][-1]["content"] == later
+    stored = await session.get_items()
+    assert [item["output"] for item in stored if item.get("type") == "function_call_output"] == results
+
+
+async def test_a_result_is_whole_where_the_budget_allows_it(client: Client, session_id: str) -> None:
+    RESULTS[:] = LOOP
+    model = WrittenModel(station_call(0), [text("Done.")])
+    agent: Agent[Any] = Agent(name="assistant", model=model, tools=[station])
+    session = MemsidecarSession(session_id, client)
+    config = RunConfig(call_model_input_filter=session.memory_filter(max_tokens=8_000))
+    await Runner.run(agent, QUESTION, session=session, run_config=config)
+    assert model.seen[1][-1]["output"] == LOOP[0]
+    assert [item.get("type") for item in model.seen[1]][-3:] == ["reasoning", "function_call", "function_call_output"]
+
+
+async def test_the_filter_works_for_a_run_that_stores_nothing(client: Client, session_id: str) -> None:
+    session = MemsidecarSession(session_id, client)
+    await session.add_items([item(role="user", content=QUESTION), item(role="assistant", content="The last one.")])
+    RESULTS[:] = LOG
+    model = WrittenModel(station_call(0), [text("Done.")])
+    agent: Agent[Any] = Agent(name="assistant", model=model, tools=[station])
+    config = RunConfig(call_model_input_filter=session.memory_filter(max_tokens=8_000))
+    await Runner.run(agent, QUESTION, run_config=config)
+    said = [item.get("content") for item in model.seen[0]]
+    assert said == [QUESTION, "The last one.", QUESTION]
+    assert model.seen[1][-1]["output"] == LOG[0]
+
+
+async def test_previews_of_earlier_outputs_have_the_kind_that_their_call_requires(
+    client: Client, session_id: str
+) -> None:
+    session = MemsidecarSession(session_id, client)
+    screenshot = {"type": "computer_screenshot", "image_url": "data:image/png;base64," + "iVBORw0KGgo" * 9_000}
+    await session.add_items(
+        [
+            item(role="user", content="Read the log."),
+            item(type="custom_tool_call", call_id="c1", name="cat", input="log.txt"),
+            item(type="custom_tool_call_output", call_id="c1", output=LOG[0]),
+            item(type="computer_call", id="cu_1", call_id="c2", status="completed", action={"type": "screenshot"}),
+            item(type="computer_call_output", call_id="c2", output=screenshot),
+            item(role="assistant", content="All is well."),
+        ]
+    )
+    context = client.build_context(session_id=session_id, max_tokens=32_000)
+    previews = [message.tool_call_id for message in context.messages if "tokens left out" in message.content]
+    assert previews == ["c1", "c2"]
+    model = WrittenModel([text("Yes.")])
+    config = RunConfig(call_model_input_filter=session.memory_filter(max_tokens=32_000))
+    await Runner.run(assistant(model), "Really?", session=session, run_config=config)
+    kinds = [item.get("type") for item in model.seen[0] if "call_id" in item]
+    assert kinds == ["custom_tool_call", "custom_tool_call_output"]
+    output = next(item["output"] for item in model.seen[0] if item.get("type") == "custom_tool_call_output")
+    assert output.startswith("line 0")
+    assert "tokens left out" in output
 
 
 async def test_the_methods_of_a_session(client: Client, session_id: str) -> None:
