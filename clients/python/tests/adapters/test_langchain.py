@@ -1,6 +1,7 @@
 """The chat message history of LangChain, with its own runnables and models for tests."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -178,6 +179,70 @@ def test_a_context_is_inside_its_budget_and_ends_with_the_question(client: Clien
     assert 2 < len(context) < 20
     assert isinstance(context[-1], HumanMessage)
     assert context[-1].content == "What now?"
+
+
+QUESTION = "Which of these stations should I look at?"
+LOOP = [f"station {at} " + "word " * 388 for at in range(13)]
+LOG = ["\n".join(f"line {at} of the log says that all is well" for at in range(2_000))]
+
+
+def station_calls(results: list[str]) -> list[AIMessage]:
+    calls: list[Any] = [
+        {"id": f"call_{number}", "name": "station", "args": {"number": number}, "type": "tool_call"}
+        for number in range(len(results))
+    ]
+    return [AIMessage("", tool_calls=[tool_call]) for tool_call in calls]
+
+
+def verify_prompt(prompt: list[BaseMessage], question: str, max_tokens: int) -> None:
+    """Check the question, calls directly before their results, and the budget, in words: here each is a token."""
+    assert [str(message.text) for message in prompt if isinstance(message, HumanMessage)].count(question) == 1
+    answers = [message for message in prompt if isinstance(message, AIMessage)]
+    calls = [tool_call["id"] for message in answers for tool_call in message.tool_calls]
+    assert [message.tool_call_id for message in prompt if isinstance(message, ToolMessage)] == calls
+    for before, message in pairwise(prompt):
+        if isinstance(message, ToolMessage):
+            assert isinstance(before, AIMessage)
+    assert sum(len(message.text.split()) for message in prompt) <= max_tokens
+
+
+@pytest.mark.parametrize("max_tokens", [400, 2_000, 8_000, 32_000])
+@pytest.mark.parametrize("results", [LOOP, LOG], ids=["loop", "large"])
+def test_large_results_stay_inside_the_budget_now_and_later(
+    client: Client, session_id: str, user_id: str, results: list[str], max_tokens: int
+) -> None:
+    @tool
+    def station(number: int) -> str:
+        """The data of a station."""
+        return results[number]
+
+    answers = [*station_calls(results), AIMessage("The last one."), AIMessage("Because."), AIMessage("Yes.")]
+    model = GenericFakeChatModel(messages=iter(answers))
+    history = MemsidecarChatMessageHistory(session_id, client, user_id=user_id)
+    for question, answer in ((QUESTION, "The last one."), ("Why that one?", "Because."), ("Sure?", "Yes.")):
+        history.add_message(HumanMessage(question))
+        while True:
+            prompt = history.context(question, max_tokens=max_tokens, system_prompt="Be brief.")
+            verify_prompt(prompt, question, max_tokens)
+            reply = model.invoke(prompt)
+            history.add_message(reply)
+            if not reply.tool_calls:
+                break
+            history.add_messages([station.invoke(tool_call) for tool_call in reply.tool_calls])
+        assert reply.text == answer
+    assert [message.text for message in history.messages if isinstance(message, ToolMessage)] == results
+
+
+def test_a_preview_of_a_result_in_blocks_is_a_text(client: Client, session_id: str) -> None:
+    history = MemsidecarChatMessageHistory(session_id, client)
+    blocks: list[Any] = [{"type": "text", "text": "The log:"}, {"type": "text", "text": LOG[0]}]
+    history.add_messages([HumanMessage(QUESTION), *station_calls(LOG), ToolMessage(blocks, tool_call_id="call_0")])
+    result = history.context(max_tokens=2_000)[-1]
+    assert isinstance(result, ToolMessage)
+    assert isinstance(result.content, str)
+    assert result.content.startswith("The log:\nline 0 of the log")
+    assert "tokens left out" in result.content
+    assert history.messages[-1].content == blocks
 
 
 def test_messages_of_other_programs_are_read_as_messages(client: Client, session_id: str) -> None:

@@ -13,9 +13,12 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import END, START, StateGraph
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.store.base import (
     BaseStore,
     GetOp,
@@ -29,6 +32,7 @@ from langgraph.store.memory import InMemoryStore
 
 from adapters.shapes import jsons, many, texts
 from memsidecar_client import Client, new_id
+from memsidecar_client.adapters.langchain import MemsidecarChatMessageHistory
 from memsidecar_client.adapters.langgraph import MemsidecarStore
 
 
@@ -54,6 +58,61 @@ def remember(state: State, config: RunnableConfig, *, store: BaseStore) -> dict[
         return {"messages": [AIMessage("Noted.")]}
     found = store.search(namespace, query=said, limit=1)
     return {"messages": [AIMessage(found[0].value["text"])]}
+
+
+QUESTION = "Which of these stations should I look at?"
+LOOP = [f"station {at} " + "word " * 388 for at in range(13)]
+LOG = ["\n".join(f"line {at} of the log says that all is well" for at in range(2_000))]
+
+
+@pytest.mark.parametrize("max_tokens", [400, 2_000, 8_000, 32_000])
+@pytest.mark.parametrize("results", [LOOP, LOG], ids=["loop", "large"])
+def test_a_graph_with_large_results_answers_now_and_later(client: Client, results: list[str], max_tokens: int) -> None:
+    """The graph's own tool node runs the tools; the node of the model sees the context of the history."""
+    history = MemsidecarChatMessageHistory(new_id(), client, user_id=new_id())
+    calls: list[Any] = [
+        {"id": f"call_{number}", "name": "station", "args": {"number": number}, "type": "tool_call"}
+        for number in range(len(results))
+    ]
+    answers = [*(AIMessage("", tool_calls=[call]) for call in calls), AIMessage("The last one."), AIMessage("Because.")]
+    prompts: list[list[BaseMessage]] = []
+
+    @tool
+    def station(number: int) -> str:
+        """The data of a station."""
+        return results[number]
+
+    def model(state: MessagesState) -> dict[str, Any]:
+        # A message has its id in the state, so it is stored once.
+        history.add_messages(state["messages"])
+        question = next(message.text for message in reversed(state["messages"]) if isinstance(message, HumanMessage))
+        prompts.append(history.context(question, max_tokens=max_tokens))
+        return {"messages": [answers.pop(0)]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", model)
+    builder.add_node("tools", ToolNode([station]))
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges("model", tools_condition)
+    builder.add_edge("tools", "model")
+    graph: Any = builder.compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}, "recursion_limit": 50}
+    for question, answer in ((QUESTION, "The last one."), ("Why that one?", "Because.")):
+        told = graph.invoke({"messages": [HumanMessage(question)]}, config)
+        assert told["messages"][-1].text == answer
+    assert prompts[-1][-1].text == "Why that one?"
+    for prompt in prompts[:-1]:
+        assert [message.text for message in prompt if isinstance(message, HumanMessage)] == [QUESTION]
+    for prompt in prompts:
+        assert sum(len(message.text.split()) for message in prompt) <= max_tokens
+
+
+def test_a_large_item_is_stored_whole_and_found(store: MemsidecarStore) -> None:
+    store.put(("logs", "ana"), "log", {"text": LOG[0]})
+    store.put(("logs", "ana"), "cat", {"text": "The cat is called Tom."})
+    found = store.search(("logs", "ana"), query="What does line 1234 of the log say?", limit=1)
+    assert [item.value for item in found] == [{"text": LOG[0]}]
+    assert found[0].score is not None
 
 
 def test_a_graph_remembers_from_one_thread_to_the_next(store: MemsidecarStore) -> None:

@@ -235,7 +235,7 @@ async def test_large_results_stay_inside_the_budget_now_and_later(
         assert answer.final_output in ("Because of its log.", "Yes.")
         verify_input(model.seen[-1], later, max_tokens)
         assert model.seen[-1][-1]["content"] == later
-    stored = await session.get_items()
+    stored = cast(list[dict[str, Any]], await session.get_items())
     assert [item["output"] for item in stored if item.get("type") == "function_call_output"] == results
 
 
