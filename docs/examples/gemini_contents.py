@@ -1,12 +1,13 @@
-"""Convert a context for Gemini. `python docs/examples/gemini_contents.py ADDRESS SESSION` prints the request."""
+"""Convert a context for Gemini. `python docs/examples/gemini_contents.py ADDRESS USER SESSION` prints the request."""
 
 import json
 from typing import Any
 
-from exchanges import Call, Step, arguments_of, as_object, context_from_args, steps
+from context import context_from_args
 
-from memsidecar.v1.context_pb2 import BuildContextResponse
-from memsidecar.v1.message_pb2 import Role
+from memsidecar_client import BuildContextResponse, Role
+from memsidecar_client.conversion.exchanges import BEGINNING, Call, Step, steps
+from memsidecar_client.conversion.values import object_of
 
 SIGNATURE = "thought_signature"
 "Metadata key under which the agent stores the thoughtSignature of a call, which Gemini 3 requires back."
@@ -26,7 +27,7 @@ def gemini_request(context: BuildContextResponse) -> dict[str, object]:
         _append(contents, "model", _calls(step))
         _append(contents, "user", [_result(call) for call in step.calls])
     if contents and contents[0]["role"] != "user":
-        contents.insert(0, {"role": "user", "parts": [{"text": "(The conversation begins.)"}]})
+        contents.insert(0, {"role": "user", "parts": [{"text": BEGINNING}]})
     request: dict[str, object] = {"contents": contents}
     if instructions:
         request["system_instruction"] = {"parts": instructions}
@@ -35,7 +36,7 @@ def gemini_request(context: BuildContextResponse) -> dict[str, object]:
 
 def _calls(step: Step) -> list[Part]:
     """Return the calls of a step; the signature belongs to the first of parallel calls."""
-    values = ({"id": call.id, "name": call.name, "args": arguments_of(call)} for call in step.calls)
+    values = ({"id": call.id, "name": call.name, "args": call.arguments()} for call in step.calls)
     calls: list[Part] = [{"functionCall": value} for value in values]
     if calls and SIGNATURE in step.message.metadata:
         calls[0]["thoughtSignature"] = step.message.metadata[SIGNATURE]
@@ -43,7 +44,7 @@ def _calls(step: Step) -> list[Part]:
 
 
 def _result(call: Call) -> Part:
-    return {"functionResponse": {"id": call.id, "name": call.name, "response": as_object(call.result, "result")}}
+    return {"functionResponse": {"id": call.id, "name": call.name, "response": object_of(call.result, "result")}}
 
 
 def _append(contents: list[Part], role: str, parts: list[Part]) -> None:

@@ -1,10 +1,11 @@
 """The examples of the documentation run against a real sidecar, and their requests obey the providers' rules."""
 
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,9 @@ from memsidecar.v1.message_pb2 import Message, ToolCall
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+CLIENT = ROOT / "clients" / "python"
 SESSION, OTHER = "tools", "greeting"
 QUESTION = "Will it rain in Porto or in Braga tomorrow?"
 NO_RESULT = "[no result was recorded]"
@@ -61,18 +64,27 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
 
 
 def tell(client: Client) -> None:
-    client.memory.AddBatch(memory_pb2.AddBatchRequest(session_id=SESSION, messages=TALK), timeout=CALL_SECONDS)
+    add(client, SESSION, TALK)
     document = knowledge_pb2.Document(id="umbrella", text=STORM)
     client.knowledge.PutDocument(knowledge_pb2.PutDocumentRequest(document=document), timeout=CALL_SECONDS)
-    client.memory.Add(
-        memory_pb2.AddRequest(session_id=OTHER, message=Message(role="ROLE_ASSISTANT", content="Good morning!"))
-    )
-    client.add(OTHER, "Good morning.")
+    greeting = Message(role="ROLE_ASSISTANT", content="Good morning!")
+    add(client, OTHER, [greeting, Message(role="ROLE_USER", content="Good morning.")])
+
+
+def user_of(session_id: str) -> str:
+    """Return the session's own user: no session finds messages of another one."""
+    return f"user-of-{session_id}"
+
+
+def add(client: Client, session_id: str, messages: Sequence[Message]) -> None:
+    request = memory_pb2.AddBatchRequest(user_id=user_of(session_id), session_id=session_id, messages=messages)
+    client.memory.AddBatch(request, timeout=CALL_SECONDS)
 
 
 def run(sidecar: SidecarProcess, name: str, *arguments: str) -> str:
     command = [sys.executable, str(DOCS / "examples" / f"{name}.py"), sidecar.address, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(CLIENT), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=CALL_SECONDS, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -84,7 +96,7 @@ def made(sidecar: SidecarProcess, name: str, session_id: str = SESSION) -> dict[
 
 
 def made_now(sidecar: SidecarProcess, name: str, session_id: str) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(run(sidecar, name, session_id))
+    read: dict[str, Any] = json.loads(run(sidecar, name, user_of(session_id), session_id))
     return read
 
 
@@ -199,20 +211,27 @@ def test_the_instruction_of_gemini_is_the_stable_system_message(sidecar: Sidecar
 def test_the_prefix_that_is_called_stable_is_the_same_in_the_next_turn(sidecar: SidecarProcess) -> None:
     with sidecar.client() as client:
         session_id = "prefix"
-        client.memory.AddBatch(
-            memory_pb2.AddBatchRequest(session_id=session_id, messages=TALK[6:]), timeout=CALL_SECONDS
-        )
-        stable = client.memory.BuildContext(BuildContextRequest(session_id=session_id)).stable_prefix_count
+        add(client, session_id, TALK[6:])
+        request = BuildContextRequest(user_id=user_of(session_id), session_id=session_id)
+        stable = client.memory.BuildContext(request).stable_prefix_count
         before = made_now(sidecar, "openai_messages", session_id)["messages"][:stable]
-        run(sidecar, "turn", session_id, "And the day after tomorrow?")
-        client.add(session_id, "And then?")
+        run(sidecar, "turn", user_of(session_id), session_id, "And the day after tomorrow?")
+        add(client, session_id, [Message(role="ROLE_USER", content="And then?")])
     assert made_now(sidecar, "openai_messages", session_id)["messages"][:stable] == before
 
 
 def test_one_turn_is_stored_and_its_usage_reported(sidecar: SidecarProcess) -> None:
-    assert run(sidecar, "turn", "one-turn", "How are you?") == "I was shown 2 messages.\n"
+    shown = run(sidecar, "turn", user_of("one-turn"), "one-turn", "How are you?")
+    assert shown == "I was shown 2 messages.\n"
     with sidecar.client() as client:
         assert [message.content for message in client.all("one-turn")] == ["How are you?", "I was shown 2 messages."]
+
+
+def test_a_turn_of_another_session_of_the_user_is_remembered(sidecar: SidecarProcess) -> None:
+    run(sidecar, "turn", "ana", "monday", "The key is under the blue stone.")
+    run(sidecar, "turn", "ana", "tuesday", "Where is the key?")
+    messages = json.loads(run(sidecar, "openai_messages", "ana", "tuesday"))["messages"]
+    assert any("under the blue stone" in message["content"] for message in messages if message["role"] == "system")
 
 
 def test_the_code_of_the_recipes_is_the_code_that_runs_here() -> None:

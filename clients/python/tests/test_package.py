@@ -29,10 +29,10 @@ def test_the_example_remembers_across_sessions(sidecar: SidecarProcess) -> None:
     assert "Where do you live?" in told
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
 def test_the_code_of_the_readme_runs(sidecar: SidecarProcess, number: int) -> None:
     blocks = re.findall(r"```python[^\n]*\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     python("-c", blocks[number], address=sidecar.address)
 
 
