@@ -185,11 +185,20 @@ def _keys(message: Message) -> set[tuple[str, str]]:
     return {("said", message.content)} | ({("id", message.id)} if message.id else set())
 
 
+TEXT_KEYS = {
+    "function_call": "arguments",
+    "custom_tool_call": "input",
+    "function_call_output": "output",
+    "custom_tool_call_output": "output",
+}
+"""Items that can have a preview in place of their text, and its key. Others, such as screenshots, stay whole."""
+
+
 def _with_text(item: Item, own: str, shown: str | None) -> Item | None:
     """Return an item with the text that the context shows of it; None if the context leaves it out."""
     if shown is None:
         return None
-    key = next((key for key in ("output", "arguments", "input") if key in item), None)
+    key = TEXT_KEYS.get(str(item.get("type")))
     return item if shown == own or key is None else {**item, key: shown}
 
 

@@ -1,6 +1,8 @@
 """The session of the OpenAI Agents SDK, with its own runner and a model that is written down."""
 
 import asyncio
+import inspect
+import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any, cast
@@ -19,6 +21,7 @@ from agents import (
     function_tool,
 )
 from agents.items import TResponseInputItem, TResponseOutputItem
+from agents.run_config import CallModelData, ModelInputData
 from hypothesis import given
 from hypothesis import strategies as st
 from openai.types.responses import (
@@ -289,6 +292,27 @@ async def test_previews_of_earlier_outputs_have_the_kind_that_their_call_require
     output = next(item["output"] for item in model.seen[0] if item.get("type") == "custom_tool_call_output")
     assert output.startswith("line 0")
     assert "tokens left out" in output
+
+
+async def test_a_large_screenshot_and_large_arguments_of_the_turn(client: Client, session_id: str) -> None:
+    session = MemsidecarSession(session_id, client)
+    screenshot = {"type": "computer_screenshot", "image_url": "data:image/png;base64," + "iVBORw0KGgo" * 9_000}
+    turn = [
+        item(role="user", content=QUESTION),
+        item(type="computer_call", id="cu_1", call_id="c1", status="completed", action={"type": "screenshot"}),
+        item(type="computer_call_output", call_id="c1", output=screenshot),
+        item(type="function_call", call_id="c2", name="write", arguments=json.dumps({"text": LOG[0]})),
+        item(type="function_call_output", call_id="c2", output="Written."),
+    ]
+    await session.add_items(turn)
+    asked = ModelInputData(input=[*turn], instructions=None)
+    data: CallModelData[Any] = CallModelData(model_data=asked, agent=assistant(WrittenModel()), context=None)
+    filled = session.memory_filter(max_tokens=2_000)(data)
+    shown = (await filled if inspect.isawaitable(filled) else filled).input
+    assert [shown[0], *shown[-1:]] == [turn[0], turn[-1]]
+    *_, called, _ = cast(list[dict[str, Any]], shown)
+    assert "tokens left out" in json.loads(called["arguments"])["left_out"]
+    assert all(entry in turn for entry in shown[:-2])
 
 
 async def test_the_methods_of_a_session(client: Client, session_id: str) -> None:
