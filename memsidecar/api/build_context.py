@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from memsidecar.api.executors import Executors
 from memsidecar.api.interceptors.deadlines import remaining_seconds
 from memsidecar.api.wire import at_least, key_of, share, vector_of
-from memsidecar.context.budgets import parse_section_budgets
+from memsidecar.context.budgets import ContextRequest, parse_section_budgets
 from memsidecar.context.builder import ContextBuilder
-from memsidecar.context.pipeline import ContextBuild
-from memsidecar.context.request import ContextRequest
-from memsidecar.context.retrieval import Retrieval
+from memsidecar.context.retrieval import ContextBuild, Retrieval
 from memsidecar.domain.errors import BudgetTooSmall, InvalidField, TooLarge
 from memsidecar.domain.ids import optional_id
 from memsidecar.tokens.models import lookup, nearest_name

@@ -1,10 +1,14 @@
-"""Token and item limits of the sections of a context: defaults, scaling with the budget, overrides of a request."""
+"""A parsed request, and the limits of its sections: defaults, scaling with the budget, overrides."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.session import SessionKey
 from memsidecar.v1.context_pb2 import (
     SECTION_ARTIFACTS,
     SECTION_DOCUMENTS,
@@ -22,6 +26,7 @@ from memsidecar.v1.context_pb2 import (
     Section,
     SectionBudget,
 )
+from memsidecar.v1.message_pb2 import Scope
 
 REFERENCE_TOKENS = 8_000
 "The budget for which the shares are given. They scale with the budget of the request."
@@ -185,3 +190,27 @@ def _with_override(default: SectionLimit, override: SectionBudget | None) -> Sec
     if override.HasField("top_k"):
         limit = limit._replace(items=override.top_k, max_items=override.top_k)
     return limit
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """A BuildContext request. `sections` overrides the section defaults; `now_us` is the time of the request."""
+
+    key: SessionKey
+    user_id: str
+    now_us: int
+    query: str = ""
+    model: str = ""
+    max_tokens: int = 0
+    system_prompt: str = ""
+    profile: str = ""
+    tool_schemas_json: str = ""
+    reserve_output_tokens: int = 0
+    documents: Sequence[str] = ()
+    sections: Mapping[Section, SectionBudget] = field(default_factory=dict)
+    scope: Scope = Scope.SCOPE_UNSPECIFIED
+    append_query: bool = False
+    debug: bool = False
+    query_vector: NDArray[np.float32] | None = None
+    include_reasoning: bool = False
+    fill: float | None = None

@@ -5,18 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from memsidecar.context.budgets import Budgets, SectionLimit, SectionLimits, section_limits
+from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimit, SectionLimits, section_limits
 from memsidecar.context.conversation import ConversationCutter, VisibleTurns, WindowStep
+from memsidecar.context.memories import MemoryItem
 from memsidecar.context.packing import ContextInput, Packer
 from memsidecar.context.reduction import Previewer
 from memsidecar.context.relevance import (
     Hit,
-    MemoryItem,
     RelevanceFilter,
     RelevanceThresholds,
     same_question,
 )
-from memsidecar.context.request import ContextRequest
 from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import CountTokens, Item, Omission, TokenCountCache
 from memsidecar.context.sources import ContextSources, document_items, summary_item

@@ -1,13 +1,12 @@
-"""Which hits become memories: thresholds, deduplication, and pairing of a question with its answer."""
+"""Which hits become memories: thresholds and deduplication."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from math import ceil
+from dataclasses import dataclass
 
 from memsidecar.context.budgets import SectionLimit
+from memsidecar.context.memories import Memories, MemoryItem, SeenTexts, content_of, message_of, speaker
 from memsidecar.context.sections import UNLISTED, Item, Omission, format_age
-from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.text_analysis import has_question_mark, is_question, tokenize
 from memsidecar.stores.contract import LocatedMessage
@@ -21,8 +20,6 @@ from memsidecar.v1.context_pb2 import (
 )
 from memsidecar.v1.message_pb2 import Message
 
-NEAR_DUPLICATE_OVERLAP = 0.85
-_SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 _BETWEEN = " / "
 _OVERSAMPLING = 1.5
 "Hits are examined until they fill the section this many times."
@@ -47,14 +44,6 @@ def same_question(query: str) -> Callable[[LocatedMessage], bool]:
     return lambda found: has_question_mark(content := content_of(found)) and Counter(tokenize(content)) == words
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryItem:
-    """One message, or a question with its answer, in order; scored by the better of the two."""
-
-    pointer: RankedHit
-    messages: tuple[LocatedMessage, ...]
-
-
 @dataclass(frozen=True)
 class RelevanceFilter:
     """Filters hits. `is_shown` tells whether the working section shows a message, by session and sequence.
@@ -71,9 +60,9 @@ class RelevanceFilter:
     "Tells whether a message asks the same question as the query: such a message answers nothing."
 
     def __call__(self, hits: Iterable[Hit]) -> tuple[list[MemoryItem], list[Omission]]:
-        kept = _Memories()
+        kept = Memories()
         omitted: list[Omission] = []
-        seen = _SeenTexts()
+        seen = SeenTexts()
         tokens = 0
         for pointer, found in hits:
             most = _OVERSAMPLING * self.limit.ceiling, _OVERSAMPLING * self.limit.max_items
@@ -135,76 +124,3 @@ class RelevanceFilter:
         pair = (other, found) if other.message.sequence < found.message.sequence else (found, other)
         messages = [message if part is other else Message.FromString(part.message.body) for part in pair]
         return item._replace(expanded=self._text(pair, messages), expanded_ids=tuple(part.id for part in messages))
-
-
-def speaker(message: Message) -> str:
-    return message.name or _SPEAKERS[Role(int(message.role))]
-
-
-def content_of(found: LocatedMessage) -> str:
-    return Message.FromString(found.message.body).content
-
-
-def message_of(pointer: RankedHit, located: Sequence[LocatedMessage]) -> Message:
-    (found,) = [part for part in located if part.message.sequence == pointer.sequence]
-    return Message.FromString(found.message.body)
-
-
-class _SeenTexts:
-    """Finds near-duplicates without comparing all texts with each other.
-
-    Two sets of n terms that share all but k also share one of their first k + 1 terms, in whatever order. Long terms
-    come first here: they are rare, so few sets have one in common.
-    """
-
-    def __init__(self) -> None:
-        self._sets: dict[str, list[frozenset[str]]] = defaultdict(list)
-
-    def has_similar(self, terms: frozenset[str]) -> bool:
-        """Tell whether a text with nearly the same terms was seen; if not, remember this one."""
-        required = ceil(NEAR_DUPLICATE_OVERLAP * len(terms))
-        first = sorted(terms, key=lambda term: (-len(term), term))[: len(terms) - required + 1]
-        if any(_is_near_duplicate(terms, other) for term in first for other in self._sets[term]):
-            return True
-        for term in first:
-            self._sets[term].append(terms)
-        return False
-
-
-def _is_near_duplicate(terms: frozenset[str], other: frozenset[str]) -> bool:
-    return len(terms & other) >= NEAR_DUPLICATE_OVERLAP * len(terms | other)
-
-
-class _Memories:
-    """Memories in the order of their best hits. A hit joins its question or its answer, if that was found before."""
-
-    def __init__(self) -> None:
-        self.items: list[MemoryItem] = []
-        self._places: dict[tuple[int, int], int] = {}
-
-    def add(self, memory: MemoryItem) -> None:
-        (found,) = memory.messages
-        session, sequence = found.session, found.message.sequence
-        for near in (sequence - 1, sequence + 1):
-            at = self._places.get((session, near))
-            if at is not None and self._joined(at, found):
-                return
-        self._places[session, sequence] = len(self.items)
-        self.items.append(memory)
-
-    def _joined(self, at: int, found: LocatedMessage) -> bool:
-        other = self.items[at]
-        pair = sorted((*other.messages, found), key=lambda part: part.message.sequence)
-        if len(pair) != 2 or not _is_exchange(*pair):
-            return False
-        self.items[at] = replace(other, messages=tuple(pair))
-        return True
-
-
-def _is_exchange(first: LocatedMessage, second: LocatedMessage) -> bool:
-    return (
-        first.session == second.session
-        and first.message.sequence + 1 == second.message.sequence
-        and first.message.role == Role.USER
-        and second.message.role == Role.ASSISTANT
-    )

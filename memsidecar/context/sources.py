@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memsidecar.context.request import ContextRequest
+from memsidecar.context.budgets import ContextRequest
 from memsidecar.context.sections import Item, format_age
 from memsidecar.context.window import ConversationWindow, WindowMessage
 from memsidecar.domain.message import Role, StoredMessage

@@ -95,7 +95,6 @@ CATCH_ALL: dict[str, str] = {
 LATE_IMPORTS: dict[str, str] = {}
 # Modules under MIN_MODULE_LINES lines. Path below the package: reason.
 SHORT_MODULES: dict[str, str] = {
-    "context/request.py": "the type that every module of context takes",
     "domain/byte_size.py": "one value type",
     "domain/ids.py": "the rules for ids",
     "endpoint/errors.py": "the errors of an endpoint, which its callers import without the client",
