@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memsidecar.context.budgets import SectionLimit
 from memsidecar.context.memories import Memories, MemoryItem, SeenTexts, content_of, message_of, speaker
-from memsidecar.context.sections import UNLISTED, Item, Omission, format_age
+from memsidecar.context.sections import UNLISTED, Item, Line, Omission, format_date
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.text_analysis import has_question_mark, is_question, tokenize
 from memsidecar.stores.contract import LocatedMessage
@@ -93,9 +93,11 @@ class RelevanceFilter:
 
     def item(self, memory: MemoryItem) -> Item:
         messages = [Message.FromString(found.message.body) for found in memory.messages]
+        line = self._line(memory.messages, messages)
         return Item(
             id=message_of(memory.pointer, memory.messages).id,
-            text=self._text(memory.messages, messages),
+            text=line.text,
+            lines=(line,),
             message_ids=tuple(message.id for message in messages),
             session_id=memory.messages[0].key.session_id,
             score=memory.pointer.score,
@@ -104,9 +106,11 @@ class RelevanceFilter:
             display_order=memory.messages[0].message.time_us,
         )
 
-    def _text(self, located: Sequence[LocatedMessage], messages: Sequence[Message]) -> str:
+    def _line(self, located: Sequence[LocatedMessage], messages: Sequence[Message]) -> Line:
         spoken = (f"{speaker(message)}: {message.content.strip()}" for message in messages)
-        return f"[{format_age(located[0].message.time_us, self.now_us)}] {_BETWEEN.join(spoken)}"
+        first = located[0].message
+        heading = format_date(first.time_us, self.now_us)
+        return Line(_BETWEEN.join(spoken), located[0].session, first.time_us, first.sequence, heading)
 
     def with_neighbour(self, memory: MemoryItem, neighbour: Neighbour, shorten: Callable[[str], str]) -> Item:
         """Return the item with an expanded form that has the question before it or the answer after it."""
@@ -123,4 +127,6 @@ class RelevanceFilter:
             return item
         pair = (other, found) if other.message.sequence < found.message.sequence else (found, other)
         messages = [message if part is other else Message.FromString(part.message.body) for part in pair]
-        return item._replace(expanded=self._text(pair, messages), expanded_ids=tuple(part.id for part in messages))
+        line = self._line(pair, messages)
+        ids = tuple(part.id for part in messages)
+        return item._replace(expanded=line.text, expanded_lines=(line,), expanded_ids=ids)

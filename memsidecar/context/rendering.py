@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from memsidecar.context.sections import Content, Item, displayed
+from memsidecar.context.sections import Content, Item, Line, displayed
 from memsidecar.context.window import WindowMessage
 from memsidecar.domain.message import Role
 from memsidecar.domain.text import CLOSING_MARKER, OPENING_MARKER, escape_markers
@@ -89,7 +90,7 @@ def _retrieved_text(content: Content) -> str:
     sections = content.sections
     documents = _section(_DOCUMENTS, _bulleted(sections[SECTION_DOCUMENTS], _numbered))
     artifacts = _section(_ARTIFACTS, _bulleted(sections[SECTION_ARTIFACTS], _dash))
-    episodes = _section(_EPISODES, _bulleted(sections[SECTION_EPISODIC], _numbered))
+    episodes = _section(_EPISODES, _dated(line for item in sections[SECTION_EPISODIC] for line in item.lines))
     return _marked(documents, episodes, artifacts)
 
 
@@ -107,6 +108,16 @@ def _section(heading: str, lines: Iterable[str]) -> str:
 def _bulleted(items: Sequence[Item], bullet: Bullet) -> list[str]:
     shown = displayed(items)
     return [bullet(number, item) + escape_markers(item.text) for number, item in enumerate(shown, 1)]
+
+
+def _dated(lines: Iterable[Line]) -> list[str]:
+    """Return the lines in order of time, those of one session and day under one heading."""
+    texts: list[str] = []
+    ordered = sorted(lines, key=lambda line: (line.time_us, line.session, line.sequence))
+    for _, group in groupby(ordered, key=lambda line: line.day):
+        shown = list(group)
+        texts += [f"{shown[0].heading}:", *(f"- {escape_markers(line.text)}" for line in shown)]
+    return texts
 
 
 def _dash(_number: int, _item: Item) -> str:

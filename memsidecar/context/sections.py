@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ MAX_CACHED_COUNTS = 65_536
 _MIN_CACHED_CHARACTERS = 32
 "Counting a shorter text is quicker than a cache lookup."
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
@@ -36,6 +38,20 @@ _UNITS = (
     ("hour", _HOUR),
     ("minute", _MINUTE),
 )
+
+
+class Line(NamedTuple):
+    """What is shown of one session as one line. Lines of a session and a day share a heading with the date."""
+
+    text: str
+    session: int
+    time_us: int
+    sequence: int
+    heading: str
+
+    @property
+    def day(self) -> tuple[int, int]:
+        return self.session, self.time_us // (_DAY * 1_000_000)
 
 
 class Item(NamedTuple):
@@ -51,7 +67,10 @@ class Item(NamedTuple):
     shortened: bool = False
     expanded: str = ""
     expanded_ids: tuple[str, ...] = ()
-    "The text with its neighbour, shown where there is room: a question with its answer."
+    "The text with its neighbours, shown where there is room: a question with its answer."
+    lines: tuple[Line, ...] = ()
+    expanded_lines: tuple[Line, ...] = ()
+    "The text as dated lines, for items of several sessions."
     display_order: int = 0
     "Position among the items that are shown; independent of the order in which they were chosen."
     relevance: float = 0.0
@@ -142,7 +161,9 @@ def _expand(item: Item, tokens: int, count: CountTokens) -> Item:
     """
     if not item.expanded or count(item.expanded) * _MAX_EXPANDED_FRACTION > tokens:
         return item.counted(count)
-    return item._replace(text=item.expanded, message_ids=item.expanded_ids, tokens=count(item.expanded))
+    return item._replace(
+        text=item.expanded, lines=item.expanded_lines, message_ids=item.expanded_ids, tokens=count(item.expanded)
+    )
 
 
 def fill_from_start(items: Iterable[Item], tokens: int, count: CountTokens) -> FilledSection:
@@ -166,7 +187,8 @@ def _shorten_to_fit(item: Item, left: int, section_tokens: int, count: CountToke
         return None
     text = truncate_to_sentences(item.text, left, count)
     tokens = count(text)
-    return item._replace(text=text, tokens=tokens, shortened=True) if 2 * tokens >= item.tokens else None
+    lines = tuple(line._replace(text=text) for line in item.lines[:1])
+    return item._replace(text=text, lines=lines, tokens=tokens, shortened=True) if 2 * tokens >= item.tokens else None
 
 
 class TokenCountCache:
@@ -194,6 +216,14 @@ class TokenCountCache:
             return tokens
 
         return count
+
+
+def format_date(then_us: int, now_us: int) -> str:
+    """Return date (UTC) and age, "2026-10-03, 6 weeks ago"; of the last 24 hours the age alone."""
+    age = format_age(then_us, now_us)
+    if now_us - then_us < _DAY * 1_000_000:
+        return age
+    return f"{(_EPOCH + timedelta(microseconds=then_us)).date().isoformat()}, {age}"
 
 
 def format_age(then_us: int, now_us: int) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memsidecar.context.budgets import ContextRequest
-from memsidecar.context.sections import Item, format_age
+from memsidecar.context.sections import Item, format_date
 from memsidecar.context.window import ConversationWindow, WindowMessage
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
@@ -169,5 +169,5 @@ def summary_item(request: ContextRequest, summary: RollingSummary) -> Item:
 
 
 def _artifact_text(artifact: StoredArtifact, now_us: int) -> str:
-    origin = ", ".join(part for part in (artifact.source, format_age(artifact.create_time_us, now_us)) if part)
+    origin = ", ".join(part for part in (artifact.source, format_date(artifact.create_time_us, now_us)) if part)
     return f"[{origin}] {artifact.content.strip()}"

@@ -9,7 +9,7 @@ from memsidecar.context.conversation import ConversationCutter, WindowStep
 from memsidecar.context.packing import ContextInput, PackedContext, Packer
 from memsidecar.context.reduction import Previewer
 from memsidecar.context.response import ResponseBuilder
-from memsidecar.context.sections import Item
+from memsidecar.context.sections import Item, Line
 from memsidecar.context.window import ConversationWindow, WindowMessage, split_turns
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
@@ -77,12 +77,16 @@ def windows(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
     return window_of(messages)
 
 
+def retrieved(name: str, text: str, score: float, place: int = 0) -> Item:
+    """Return an item of any section; two in a row are of one session."""
+    lines = (Line(text, place // 2, place, place, f"day {place // 2}"),)
+    return Item(name, text, score=score, relevance=score, lines=lines)
+
+
 def items(prefix: str, max_items: int = 6) -> st.SearchStrategy[tuple[Item, ...]]:
     texts = st.text(min_size=1, max_size=200).map(str.strip).filter(bool)
     return st.lists(texts, max_size=max_items).map(
-        lambda found: tuple(
-            Item(f"{prefix}{at}", text, score=1 / (at + 1), relevance=1 / (at + 1)) for at, text in enumerate(found)
-        )
+        lambda found: tuple(retrieved(f"{prefix}{at}", text, 1 / (at + 1), at) for at, text in enumerate(found))
     )
 
 

@@ -22,6 +22,7 @@ from tests.context.context_input import (
     build,
     context_inputs,
     fixed_section_budgets,
+    retrieved,
     tokens_of,
     window_message,
     window_of,
@@ -177,7 +178,7 @@ def test_the_working_section_advances_in_steps() -> None:
 @pytest.mark.parametrize("words", [300, 700, 1_200, 2_000])
 def test_a_retrieved_item_is_whole_if_there_is_room(words: int) -> None:
     text = "A sentence of six short words. " * (words // 6)
-    built = build(ContextInput({Section.SECTION_EPISODIC: (Item("m", text, relevance=0.5),)}), 8_000, COUNTERS.default)
+    built = build(ContextInput({Section.SECTION_EPISODIC: (retrieved("m", text, 0.5),)}), 8_000, COUNTERS.default)
     (receipt,) = [each for each in built.response.receipt.sections if each.section == Section.SECTION_EPISODIC]
     assert [item.reason for item in receipt.items] == [Inclusion.INCLUSION_INCLUDED]
 
@@ -195,7 +196,7 @@ def test_a_budget_that_fits_a_shortened_item_is_never_too_small() -> None:
     context_input = ContextInput(
         {
             Section.SECTION_SYSTEM: (Item("prompt", "Be brief. " * 500),),
-            Section.SECTION_EPISODIC: (Item("m", ("It rains in Porto. " * 100).strip(), relevance=0.5),),
+            Section.SECTION_EPISODIC: (retrieved("m", ("It rains in Porto. " * 100).strip(), 0.5),),
         }
     )
     least = sufficient_budget(context_input, 1, Superadditive())
