@@ -7,7 +7,7 @@ from typing import cast
 
 from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimit, SectionLimits, section_limits
 from memsidecar.context.conversation import ConversationCutter, VisibleTurns, WindowStep
-from memsidecar.context.memories import MemoryItem
+from memsidecar.context.memories import MemoryUnits, MemoryWriter, content_of, passage_terms
 from memsidecar.context.packing import ContextInput, Packer
 from memsidecar.context.reduction import Previewer
 from memsidecar.context.relevance import (
@@ -22,11 +22,11 @@ from memsidecar.context.sources import ContextSources, document_items, summary_i
 from memsidecar.context.window import ConversationWindow, Turn, split_turns
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
-from memsidecar.domain.text import truncate_to_sentences
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.layers.working.conversation import Conversation
+from memsidecar.stores.contract import LocatedMessage
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.models import lookup
 from memsidecar.v1.context_pb2 import (
@@ -44,9 +44,8 @@ from memsidecar.v1.message_pb2 import Message
 
 log = logging.getLogger(__name__)
 
-_WITH_NEIGHBOURS = 1
-"The number of memories, best first, that are shown with the question before them or the answer after them."
-_NEIGHBOUR_TOKENS = 60
+_MIN_PASSAGE_TOKENS, _MAX_PASSAGE_TOKENS = 32, 240
+"Bounds of what is shown of a long message. Between them it is half of the section's share."
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,23 +183,21 @@ class ContextBuilder:
         self, prepared: PreparedContext, retrieved: RetrievalResult, count: Callable[[str], int]
     ) -> tuple[tuple[Item, ...], list[Omission]]:
         request, query = prepared.request, prepared.query
+        limit = prepared.limits[SECTION_EPISODIC]
+        passage_tokens = min(max(limit.share // 2, _MIN_PASSAGE_TOKENS), _MAX_PASSAGE_TOKENS)
+        writer = MemoryWriter(passage_terms(query), passage_tokens, count, request.now_us)
         relevant = RelevanceFilter(
             thresholds=self.thresholds,
             is_shown=prepared.is_shown,
-            now_us=request.now_us,
-            limit=prepared.limits[SECTION_EPISODIC],
+            writer=writer,
+            limit=limit,
             debug=request.debug,
             # Only a debug search returns repetitions of the question.
             repeats=same_question(query if request.debug else ""),
         )
-        memories, rejected = relevant(hit for hit in retrieved.memories if hit[1].message.role != Role.SYSTEM)
-        best = [self._with_neighbour(relevant, memory, count) for memory in memories[:_WITH_NEIGHBOURS]]
-        return (*best, *map(relevant.item, memories[_WITH_NEIGHBOURS:])), rejected
-
-    def _with_neighbour(self, relevant: RelevanceFilter, memory: MemoryItem, count: Callable[[str], int]) -> Item:
-        return relevant.with_neighbour(
-            memory, self.sources.working.neighbour, lambda text: truncate_to_sentences(text, _NEIGHBOUR_TOKENS, count)
-        )
+        memories, rejected = relevant(hit for hit in retrieved.memories if _has_text(hit[1]))
+        complete = MemoryUnits(writer, relevant.item, self.sources.working.read.surroundings, prepared.is_shown)
+        return tuple(complete(memories)), rejected
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:
         """Separate relevant chunks from the others, which are not shown even if there are no better ones."""
@@ -220,6 +217,11 @@ class ContextBuilder:
         last = prepared.head.last_sequence if prepared.head else 0
         served = [message for message in response.messages if message.synthetic or message.id]
         self.echoes.add_injected(prepared.request.key, last, *(message.content for message in served))
+
+
+def _has_text(found: LocatedMessage) -> bool:
+    """Tell whether a message can be shown as a memory. One that only calls tools has nothing to show."""
+    return found.message.role != Role.SYSTEM and bool(content_of(found).strip())
 
 
 def _text_of(question: StoredMessage | None) -> str:

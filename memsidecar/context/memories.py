@@ -1,22 +1,43 @@
-"""Memories: messages of earlier conversations that are shown together, and near-duplicates among them."""
+"""Memories: messages of earlier conversations that are shown together, their texts, and near-duplicates among them."""
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import ceil
 
-from memsidecar.domain.message import Role
+from memsidecar.context.sections import CountTokens, Item, Line, format_date
+from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.language.extractive.excerpt import passage
 from memsidecar.layers.episodic.query import RankedHit
+from memsidecar.layers.text_analysis import content_terms, has_question_mark, is_question, stem, tokenize
 from memsidecar.stores.contract import LocatedMessage
 from memsidecar.v1.message_pb2 import Message
 
 NEAR_DUPLICATE_OVERLAP = 0.85
+_BETWEEN = " / "
+_NEIGHBOUR_TOKENS = 60
+"The size of the passage that is shown of a neighbour."
+_MAX_ELLIPTIC_TERMS = 6
+_ELLIPTIC = re.compile(
+    r"(?:yes|yeah|yep|no|nope|ok|okay|right|exactly|correct|agreed|both|neither|either|none|same|that|this|those"
+    r"|the (?:first|second|third|last|former|latter|other|same|one)"
+    r"|ja|nein|genau|richtig|beide|keine[rs]?|d(?:er|ie|as) (?:erste|zweite|dritte|letzte|andere)"
+    r"|sí|exacto|correcto|amb[oa]s|ningun[oa]"
+    r"|(?:el|la) (?:primer|segund|tercer|últim|otr)[oa])\b"
+    r"|是的|对|不是|好的|第[一二三]个|两个都",
+    re.IGNORECASE,
+)
+"How an answer begins that is not understood without the message before it."
+_MAX_READS = 4
+"Memories whose neighbours are read. Each costs a read of the journal."
 _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
-    """One message, or a question with its answer, in order; scored by the better of the two."""
+    """One hit, or several hits that are shown together, in order; scored by the best of them."""
 
     pointer: RankedHit
     messages: tuple[LocatedMessage, ...]
@@ -31,8 +52,147 @@ def content_of(found: LocatedMessage) -> str:
 
 
 def message_of(pointer: RankedHit, located: Sequence[LocatedMessage]) -> Message:
-    (found,) = [part for part in located if part.message.sequence == pointer.sequence]
+    (found,) = [part for part in located if (part.lsn, part.message.sequence) == (pointer.lsn, pointer.sequence)]
     return Message.FromString(found.message.body)
+
+
+def passage_terms(query: str) -> frozenset[str]:
+    """Return the beginnings of words by which a passage is found in a long text."""
+    words = content_terms(tokenize(query))
+    return frozenset(root if word.startswith(root := stem(word)) else word for word in words)
+
+
+@dataclass(frozen=True)
+class MemoryWriter:
+    """Writes messages as dated lines. Of a long message it writes the passage around the terms of the query."""
+
+    terms: frozenset[str]
+    max_tokens: int
+    count: CountTokens
+    now_us: int
+
+    def lines(self, messages: Iterable[LocatedMessage], neighbours: Iterable[LocatedMessage] = ()) -> tuple[Line, ...]:
+        """Return a line for the messages of each session; neighbours of hits are shorter."""
+        sizes = [(found, self.max_tokens) for found in messages]
+        sizes += [(found, min(self.max_tokens, _NEIGHBOUR_TOKENS)) for found in neighbours]
+        sizes.sort(key=lambda each: (each[0].message.time_us, each[0].session, each[0].message.sequence))
+        return tuple(self._line(list(group)) for _, group in groupby(sizes, key=lambda each: each[0].session))
+
+    def _line(self, messages: Sequence[tuple[LocatedMessage, int]]) -> Line:
+        first, _ = messages[0]
+        return Line(
+            _BETWEEN.join(self._spoken(found, limit) for found, limit in messages),
+            first.session,
+            first.message.time_us,
+            first.message.sequence,
+            format_date(first.message.time_us, self.now_us),
+        )
+
+    def _spoken(self, found: LocatedMessage, max_tokens: int) -> str:
+        message = Message.FromString(found.message.body)
+        content = message.content.strip()
+        if found.message.tokens > max_tokens:
+            content = passage(content, self.terms, max_tokens, self.count)
+        return f"{speaker(message)}: {content}"
+
+    def is_cut(self, found: LocatedMessage) -> bool:
+        return found.message.tokens > self.max_tokens
+
+
+@dataclass(frozen=True)
+class MemoryUnits:
+    """Completes memories to what a reader needs: the question of an answer, the answer of a question."""
+
+    writer: MemoryWriter
+    to_item: Callable[[MemoryItem], Item]
+    surroundings: Callable[[LocatedMessage], Sequence[StoredMessage]]
+    is_shown: Callable[[int, int], bool]
+
+    def __call__(self, memories: Sequence[MemoryItem]) -> list[Item]:
+        """Return the items of the memories, best first. A hit that belongs to a better one joins it."""
+        places = {_place(found): at for at, memory in enumerate(memories) for found in memory.messages}
+        items: list[Item] = []
+        joined: set[int] = set()
+        reads = 0
+        for at, memory in enumerate(memories):
+            if at in joined:
+                continue
+            if reads == _MAX_READS or not _needs_neighbours(memory, is_best=at == 0):
+                items.append(self.to_item(memory))
+                continue
+            reads += 1
+            neighbours = self._neighbours(memory)
+            hits = [each for each in neighbours if places.get(_place(each), -1) > at]
+            joined.update(places[_place(each)] for each in hits)
+            new = [each for each in neighbours if _place(each) not in places]
+            items.append(self._item(memory, hits, new))
+        return items
+
+    def _item(self, memory: MemoryItem, hits: list[LocatedMessage], neighbours: list[LocatedMessage]) -> Item:
+        messages = sorted((*memory.messages, *hits), key=lambda found: found.message.sequence)
+        item = self.to_item(replace(memory, messages=tuple(messages)))
+        if not neighbours:
+            return item
+        lines = self.writer.lines(messages, neighbours)
+        text = "\n".join(line.text for line in lines)
+        every = sorted((*messages, *neighbours), key=lambda found: found.message.sequence)
+        ids = tuple(Message.FromString(found.message.body).id for found in every)
+        if _is_elliptic(memory.messages[0]):
+            return item._replace(text=text, lines=lines, message_ids=ids)
+        return item._replace(expanded=text, expanded_lines=lines, expanded_ids=ids)
+
+    def _neighbours(self, memory: MemoryItem) -> list[LocatedMessage]:
+        """Return the messages that are shown with the hits of a memory, if there is room."""
+        found = memory.messages[-1]
+        near = [found._replace(lsn=0, message=message) for message in self.surroundings(found)]
+        near = [each for each in near if content_of(each).strip() and each.message.role != Role.SYSTEM]
+        at = found.message.sequence
+        before = [each for each in near if each.message.sequence < at]
+        after = [each for each in near if each.message.sequence > at]
+        chosen = _chosen(found, before, after) if len(memory.messages) == 1 else after[:1]
+        return [each for each in chosen if not self.is_shown(each.session, each.message.sequence)]
+
+
+def _chosen(found: LocatedMessage, before: list[LocatedMessage], after: list[LocatedMessage]) -> list[LocatedMessage]:
+    question = next((each for each in reversed(before) if each.message.role == Role.USER), None)
+    next_turn = next((at for at, each in enumerate(after) if each.message.role == Role.USER), len(after))
+    answer = next((each for each in after[:next_turn][::-1] if each.message.role == Role.ASSISTANT), None)
+    if found.message.role == Role.TOOL:
+        return [each for each in (question, answer) if each]
+    if found.message.role == Role.ASSISTANT:
+        return [question] if question else []
+    if _is_elliptic(found) and before:
+        is_clear = question is before[-1] or _count_terms(content_of(before[-1])) > _MAX_ELLIPTIC_TERMS
+        return before[-1:] if is_clear or question is None else [question, before[-1]]
+    if answer and is_question(content_of(answer)) and next_turn < len(after):
+        return [answer, after[next_turn]]  # the user answers the assistant's question
+    return [answer] if answer else []
+
+
+def _place(found: LocatedMessage) -> tuple[int, int]:
+    return found.session, found.message.sequence
+
+
+def _needs_neighbours(memory: MemoryItem, *, is_best: bool) -> bool:
+    """Tell whether a memory is a part of what a reader needs: a question, an answer, a tool result."""
+    *others, last = memory.messages
+    if others:
+        return len(others) == 1 and last.message.role == Role.ASSISTANT and is_question(content_of(last))
+    if last.message.role == Role.USER and has_question_mark(content_of(last)):
+        return True
+    return is_best or last.message.role == Role.TOOL or _is_elliptic(last)
+
+
+def _is_elliptic(found: LocatedMessage) -> bool:
+    """Tell whether a message is a short reply that is not understood alone: "Yes, the second one."."""
+    if found.message.role != Role.USER:
+        return False
+    content = content_of(found).strip()
+    return _ELLIPTIC.match(content) is not None and _count_terms(content) <= _MAX_ELLIPTIC_TERMS
+
+
+def _count_terms(content: str) -> int:
+    return len(content_terms(tokenize(content)))
 
 
 class SeenTexts:

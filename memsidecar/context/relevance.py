@@ -1,12 +1,12 @@
 """Which hits become memories: thresholds and deduplication."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from memsidecar.context.budgets import SectionLimit
-from memsidecar.context.memories import Memories, MemoryItem, SeenTexts, content_of, message_of, speaker
-from memsidecar.context.sections import UNLISTED, Item, Line, Omission, format_date
+from memsidecar.context.memories import Memories, MemoryItem, MemoryWriter, SeenTexts, content_of, message_of
+from memsidecar.context.sections import UNLISTED, Item, Omission
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.text_analysis import has_question_mark, is_question, tokenize
 from memsidecar.stores.contract import LocatedMessage
@@ -20,12 +20,10 @@ from memsidecar.v1.context_pb2 import (
 )
 from memsidecar.v1.message_pb2 import Message
 
-_BETWEEN = " / "
 _OVERSAMPLING = 1.5
 "Hits are examined until they fill the section this many times."
 
 Hit = tuple[RankedHit, LocatedMessage]
-Neighbour = Callable[[LocatedMessage], LocatedMessage | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,7 @@ class RelevanceFilter:
 
     thresholds: RelevanceThresholds
     is_shown: Callable[[int, int], bool]
-    now_us: int
+    writer: MemoryWriter
     limit: SectionLimit
     debug: bool
     repeats: Callable[[LocatedMessage], bool] = lambda _: False
@@ -73,7 +71,7 @@ class RelevanceFilter:
             if reason is not None:
                 omitted.append(Omission(self._omitted(pointer, found), reason))
                 continue
-            tokens += found.message.tokens
+            tokens += min(found.message.tokens, self.writer.max_tokens)
             kept.add(MemoryItem(pointer, (found,)))
         return kept.items, omitted
 
@@ -93,11 +91,12 @@ class RelevanceFilter:
 
     def item(self, memory: MemoryItem) -> Item:
         messages = [Message.FromString(found.message.body) for found in memory.messages]
-        line = self._line(memory.messages, messages)
+        lines = self.writer.lines(memory.messages)
         return Item(
             id=message_of(memory.pointer, memory.messages).id,
-            text=line.text,
-            lines=(line,),
+            text="\n".join(line.text for line in lines),
+            lines=lines,
+            shortened=any(map(self.writer.is_cut, memory.messages)),
             message_ids=tuple(message.id for message in messages),
             session_id=memory.messages[0].key.session_id,
             score=memory.pointer.score,
@@ -105,28 +104,3 @@ class RelevanceFilter:
             relevance=memory.pointer.relevance,
             display_order=memory.messages[0].message.time_us,
         )
-
-    def _line(self, located: Sequence[LocatedMessage], messages: Sequence[Message]) -> Line:
-        spoken = (f"{speaker(message)}: {message.content.strip()}" for message in messages)
-        first = located[0].message
-        heading = format_date(first.time_us, self.now_us)
-        return Line(_BETWEEN.join(spoken), located[0].session, first.time_us, first.sequence, heading)
-
-    def with_neighbour(self, memory: MemoryItem, neighbour: Neighbour, shorten: Callable[[str], str]) -> Item:
-        """Return the item with an expanded form that has the question before it or the answer after it."""
-        item = self.item(memory)
-        if len(memory.messages) > 1:
-            return item
-        (found,) = memory.messages
-        other = neighbour(found)
-        if other is None or self.is_shown(other.session, other.message.sequence):
-            return item
-        message = Message.FromString(other.message.body)
-        message.content = shorten(message.content)
-        if not message.content:
-            return item
-        pair = (other, found) if other.message.sequence < found.message.sequence else (found, other)
-        messages = [message if part is other else Message.FromString(part.message.body) for part in pair]
-        line = self._line(pair, messages)
-        ids = tuple(part.id for part in messages)
-        return item._replace(expanded=line.text, expanded_lines=(line,), expanded_ids=ids)

@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from memsidecar.v1.context_pb2 import SECTION_EPISODIC, BuildContextRequest, BuildContextResponse, ItemReceipt
+from memsidecar.v1.context_pb2 import (
+    INCLUSION_SHORTENED,
+    SECTION_EPISODIC,
+    BuildContextRequest,
+    BuildContextResponse,
+    ItemReceipt,
+)
 from memsidecar.v1.memory_pb2 import AddBatchRequest
-from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, SidecarProcess
 
@@ -77,4 +83,94 @@ def test_messages_of_one_session_and_day_share_a_heading(client: Client) -> None
         "just now:",
         "- User: The ledger service is written in Go.",
         "- User: The ledger port is 8080.",
+    ]
+
+
+def calls(name: str, days_ago: float) -> Message:
+    """Return an assistant message without text that calls a tool."""
+    return said("", days_ago, ROLE_ASSISTANT, tool_calls=[ToolCall(id="c1", name=name, arguments_json="{}")])
+
+
+def result(content: str, days_ago: float) -> Message:
+    return said(content, days_ago, ROLE_TOOL, tool_call_id="c1")
+
+
+def test_an_answer_that_came_through_a_tool_is_shown_with_its_question(client: Client) -> None:
+    add(
+        client,
+        "fay",
+        "old",
+        [
+            said("How large is the invoice table?", 3.1),
+            calls("table_size", 3.1),
+            result('{"bytes": 64424509440}', 3.1),
+            said("It has 60 GiB.", 3.1, ROLE_ASSISTANT),
+            said("Thank you!", 3.1),
+        ],
+    )
+    shown = earlier(ask(client, "fay", "Do you remember how large the invoice table was?"))
+    assert "- User: How large is the invoice table? / Assistant: It has 60 GiB." in shown
+    assert not any(line.endswith("Assistant:") or "Assistant: /" in line for line in shown)
+
+
+def test_a_message_that_only_calls_a_tool_is_no_memory(client: Client) -> None:
+    add(client, "gus", "old", [calls("inspect_quarantine_queue", 1.1), result("1,876 rows", 1.1)])
+    built = ask(client, "gus", "inspect_quarantine_queue", debug=True)
+    assert not any("Assistant:" in line for line in earlier(built))
+
+
+def test_a_tool_result_is_shown_with_its_question_and_the_answer(client: Client) -> None:
+    add(
+        client,
+        "hal",
+        "old",
+        [
+            said("Who edited the weights last?", 3.1),
+            calls("git_log", 3.1),
+            result("commit 55e0b7d\nAuthor: Noor Haddad\nPrefer rail for parcels to Switzerland", 3.1),
+            said("It was Noor, in October.", 3.1, ROLE_ASSISTANT),
+        ],
+    )
+    assert earlier(ask(client, "hal", "Prefer rail for parcels to Switzerland"))[1:] == [
+        "- User: Who edited the weights last? / Tool: commit 55e0b7d",
+        "Author: Noor Haddad",
+        "Prefer rail for parcels to Switzerland / Assistant: It was Noor, in October.",
+    ]
+
+
+def test_a_long_message_is_cut_to_the_passage_that_matches(client: Client) -> None:
+    log = [f"02:14:{second:02} compiled module {second} of the backend" for second in range(60)] * 8
+    log[300] = "02:29:00 certificate of the gateway expires on 2027-03-01"
+    add(client, "ida", "old", [result("\n".join(log), 3.1)])
+    built = ask(client, "ida", "When does the certificate of the gateway expire?", max_tokens=800)
+    (item,) = [each for each in receipts(built) if each.included]
+    assert (item.reason, item.tokens <= 110) == (INCLUSION_SHORTENED, True)
+    shown = earlier(built)
+    assert log[300] in shown and shown[1].startswith("- Tool: \u2026") and shown[-1].endswith("\u2026")
+
+
+@pytest.mark.parametrize("reply", ["Yes, the second one.", "The first, by one vote."])
+def test_an_answer_that_says_nothing_alone_is_shown_with_what_it_answers(client: Client, reply: str) -> None:
+    user = f"jo {reply}"
+    options = "Do you want a transactional outbox with polling first, or Debezium second?"
+    add(client, user, "old", [said("Hello!", 9.1), said(options, 9.1, ROLE_ASSISTANT), said(reply, 9.1)])
+    (shown,) = earlier(ask(client, user, reply))[1:]
+    assert shown == f"- Assistant: {options} / User: {reply}"
+
+
+def test_a_statement_is_shown_with_the_reply_to_what_the_assistant_asked(client: Client) -> None:
+    add(
+        client,
+        "kim",
+        "old",
+        [
+            said("The off-site: we voted, either Ghent in October or Porto in March.", 9.1),
+            said("Which one won?", 9.1, ROLE_ASSISTANT),
+            said("The first one, by one vote.", 9.1),
+        ],
+    )
+    shown = earlier(ask(client, "kim", "Where will the off-site be, Ghent or Porto?"))
+    assert shown[1:] == [
+        "- User: The off-site: we voted, either Ghent in October or Porto in March."
+        " / Assistant: Which one won? / User: The first one, by one vote."
     ]

@@ -1,10 +1,13 @@
-"""Shorter versions of a summary for small budgets."""
+"""Shorter versions of a summary for small budgets, and passages of long messages."""
+
+import json
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.language.extractive.excerpt import shorten
+from memsidecar.language.extractive.excerpt import LEFT_OUT, passage, shorten
 from memsidecar.language.extractive.sentences import summary_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
@@ -73,3 +76,50 @@ def test_a_summary_without_speakers_is_shortened_too() -> None:
 @given(text=st.text(max_size=400), limit=st.integers(0, 100))
 def test_no_text_exceeds_the_limit(text: str, limit: int) -> None:
     assert COUNT(shorten(text, limit, COUNT)) <= limit
+
+
+FLAGS = json.dumps(
+    [{"key": f"flag_{at}", "enabled": True, "owner": f"team-{at % 7}", "salt": f"{at * 7919:x}"} for at in range(400)],
+    indent=1,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [(FLAGS, 40), (FLAGS, 100), (FLAGS, 200), (FLAGS.replace("\n", ""), 100), (FLAGS.replace("\n", ""), 200)],
+)
+def test_a_passage_surrounds_the_rarest_term(text: str, limit: int) -> None:
+    found = passage(text, {"flag_371", "owner"}, limit, COUNT)
+    assert '"flag_371"' in found and f'"owner": "team-{371 % 7}"' in found
+    assert found.startswith(LEFT_OUT) and found.endswith(LEFT_OUT)
+    assert COUNT(found) <= limit + limit // 10
+
+
+def test_a_passage_without_the_terms_is_the_beginning() -> None:
+    found = passage("One sentence here. " * 50, {"absent"}, 20, COUNT)
+    assert found == "One sentence here. " * (found.count("One")) + LEFT_OUT and found.count("One") >= 3
+
+
+def test_a_passage_of_a_text_that_fits_is_the_text() -> None:
+    assert passage("We deploy on Tuesday.\nAt ten.", {"deploy"}, 40, COUNT) == "We deploy on Tuesday.\nAt ten."
+
+
+@given(st.lists(st.sampled_from("abcdefg"), max_size=60).map(" ".join), st.sampled_from([". ", "\n", "\u3002"]))
+def test_a_larger_passage_contains_the_smaller_one(words: str, separator: str) -> None:
+    text = separator.join(words[at : at + 9] for at in range(0, len(words), 9))
+    previous: set[str] = set()
+    for limit in range(6, 60, 6):
+        pieces = {piece for piece in passage(text, {"a", "b"}, limit, COUNT).split(LEFT_OUT) if piece.strip()}
+        assert all(any(piece.strip() in larger for larger in pieces) for piece in previous)
+        previous = pieces
+
+
+def test_the_time_of_a_passage_is_linear() -> None:
+    def seconds(repeats: int) -> float:
+        text = ("x" * 150 + " september ") * repeats
+        begin = time.perf_counter()
+        passage(text, {"september", "absent"}, 200, COUNT)
+        return time.perf_counter() - begin
+
+    seconds(100)
+    assert min(seconds(8_000) for _ in range(3)) < 40 * max(min(seconds(1_000) for _ in range(3)), 0.001)

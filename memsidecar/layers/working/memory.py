@@ -23,7 +23,6 @@ from memsidecar.stores.contract import (
     Appended,
     Journal,
     JournalWriter,
-    LocatedMessage,
     MessageUpdated,
     PendingCommand,
     Revision,
@@ -145,7 +144,3 @@ class WorkingMemory:
             window=limits.prune_window,
             target_share=limits.auto_prune_target,
         )
-
-    def neighbour(self, located: LocatedMessage) -> LocatedMessage | None:
-        """Return the answer that follows a user message, or the user message before an answer; None if not adjacent."""
-        return self.read.neighbour(located)

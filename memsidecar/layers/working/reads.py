@@ -16,6 +16,10 @@ from memsidecar.v1.message_pb2 import Message
 
 _FILTERED_MESSAGES = 2_000
 _NO_LIMIT = sys.maxsize
+_NEAR_MESSAGES = 3
+_MAX_NEAR_BYTES = 64 << 10
+_MAX_TURN_MESSAGES = 48
+"Messages before or after one in which the ends of its turn are looked for."
 _MIN_READ_MESSAGES, _MAX_READ_MESSAGES = 32, 1_024  # most prunes remove a few messages, some remove nearly all
 
 
@@ -116,16 +120,31 @@ class WorkingMemoryReader:
                 return
             after, limit = page.messages[-1].sequence, min(2 * limit, _MAX_READ_MESSAGES)
 
-    def neighbour(self, located: LocatedMessage) -> LocatedMessage | None:
-        """Return the answer that follows a user message, or the user message before an answer; None if not adjacent."""
-        is_question = located.message.role == Role.USER
-        sequence = located.message.sequence + (1 if is_question else -1)
-        wanted_role = Role.ASSISTANT if is_question else Role.USER
-        query = MessageQuery(sequence - 1, sequence + 1, include_pruned=True)
-        for message in self.journal.messages(located.key, query).messages:
-            if message.role == wanted_role:
-                return located._replace(message=message)
-        return None
+    def surroundings(self, located: LocatedMessage) -> Sequence[StoredMessage]:
+        """Return messages around one in order, itself included: a few before and after it.
+
+        In a turn with tool calls, they also include the user message of the turn and its last answer.
+        """
+        key, at = located.key, located.message.sequence
+        query = MessageQuery(
+            at - 1 - _NEAR_MESSAGES, at + 1 + _NEAR_MESSAGES, include_pruned=True, max_bytes=_MAX_NEAR_BYTES
+        )
+        near = {message.sequence: message for message in self.journal.messages(key, query).messages}
+        if any(message.exchange for message in near.values()):
+            wide = MessageQuery(at - _MAX_TURN_MESSAGES, at + _MAX_TURN_MESSAGES, include_pruned=True, bodies=False)
+            for sequence in _ends_of_turn(self.journal.messages(key, wide).messages, at) - near.keys():
+                query = MessageQuery(sequence - 1, sequence + 1, include_pruned=True)
+                near.update((message.sequence, message) for message in self.journal.messages(key, query).messages)
+        return [near[sequence] for sequence in sorted(near)]
+
+
+def _ends_of_turn(messages: Sequence[StoredMessage], at: int) -> set[int]:
+    """Return the sequences of the user message before `at`, or at it, and of the last answer before the next one."""
+    asked = [message.sequence for message in messages if message.role == Role.USER]
+    begin = max((sequence for sequence in asked if sequence <= at), default=None)
+    end = min((sequence for sequence in asked if sequence > at), default=sys.maxsize)
+    answers = [each.sequence for each in messages if each.role == Role.ASSISTANT and at < each.sequence < end]
+    return {sequence for sequence in (begin, max(answers, default=None)) if sequence is not None}
 
 
 def newest_by_user(messages: Sequence[StoredMessage]) -> StoredMessage | None:
