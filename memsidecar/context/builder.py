@@ -1,13 +1,21 @@
 """Build a context in two steps: `prepare` reads what needs no index, `finish` packs it with what was retrieved."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import cast
 
 from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimit, SectionLimits, section_limits
 from memsidecar.context.conversation import ConversationCutter, VisibleTurns, WindowStep
-from memsidecar.context.memories import MemoryUnits, MemoryWriter, content_of, passage_terms
+from memsidecar.context.corrections import (
+    MAX_CORRECTIONS,
+    Correction,
+    CorrectionLinker,
+    corrections_of_hit,
+    corrections_of_window,
+)
+from memsidecar.context.memories import MemoryUnits, MemoryWriter, content_of, id_of, passage_terms, place_of
 from memsidecar.context.packing import ContextInput, Packer
 from memsidecar.context.reduction import Previewer
 from memsidecar.context.relevance import (
@@ -24,6 +32,7 @@ from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
 from memsidecar.layers.semantic.echo_filter import EchoFilter
+from memsidecar.layers.semantic.facts import MessageName
 from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.layers.working.conversation import Conversation
 from memsidecar.stores.contract import LocatedMessage
@@ -62,6 +71,14 @@ class PreparedContext:
     query: str
     shown_from: tuple[int, int] | None
     "Session row and sequence of the oldest visible message, if any."
+
+    def corrections(self) -> Iterator[Correction]:
+        """Yield the corrections that the conversation shows."""
+        if self.head is not None:
+            messages = (each for turn in self.turns for unit in turn.units for each in unit.messages)
+            row = self.head.row_id
+            shown = (each for each in messages if self.is_shown(row, each.sequence))
+            yield from corrections_of_window(shown, self.head)
 
     def is_shown(self, session: int, sequence: int) -> bool:
         return self.shown_from is not None and self.shown_from <= (session, sequence) < (self.shown_from[0] + 1, 0)
@@ -195,9 +212,29 @@ class ContextBuilder:
             # Only a debug search returns repetitions of the question.
             repeats=same_question(query if request.debug else ""),
         )
-        memories, rejected = relevant(hit for hit in retrieved.memories if _has_text(hit[1]))
-        complete = MemoryUnits(writer, relevant.item, self.sources.working.read.surroundings, prepared.is_shown)
-        return tuple(complete(memories)), rejected
+        hits = [hit for hit in retrieved.memories if _has_text(hit[1])]
+        memories, rejected = relevant(hits)
+        link = self._linker(prepared, [found for _, found in hits] if memories else [])
+
+        def is_hidden(found: LocatedMessage) -> bool:
+            return prepared.is_shown(*place_of(found)) or link.is_superseded(found)
+
+        complete = MemoryUnits(writer, relevant.item, self.sources.working.read.surroundings, is_hidden)
+        return tuple(complete(link(memories))), rejected
+
+    def _linker(self, prepared: PreparedContext, hits: Sequence[LocatedMessage]) -> CorrectionLinker:
+        """Return the linker of memories with their corrections, among the hits and in the visible conversation."""
+        owner = self.sources.owner(prepared.request, prepared.head)
+        others = [found for found in hits if not prepared.is_shown(*place_of(found))]
+
+        def find(name: MessageName) -> LocatedMessage | None:
+            loaded = (found for found in others if (found.key.session_id, id_of(found)) == name)
+            found = next(loaded, None) or self.sources.locate(owner.namespace, *name)
+            return None if found is None or prepared.is_shown(*place_of(found)) else found
+
+        retrieved = (correction for found in others for correction in corrections_of_hit(found))
+        corrections = [*prepared.corrections(), *islice(retrieved, MAX_CORRECTIONS)]
+        return CorrectionLinker(corrections, self.sources.facts.superseded(owner), find)
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:
         """Separate relevant chunks from the others, which are not shown even if there are no better ones."""

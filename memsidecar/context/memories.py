@@ -9,13 +9,18 @@ from math import ceil
 
 from memsidecar.context.sections import CountTokens, Item, Line, format_date
 from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.text import split_sentences
 from memsidecar.language.extractive.excerpt import passage
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.text_analysis import content_terms, has_question_mark, is_question, stem, tokenize
 from memsidecar.stores.contract import LocatedMessage
 from memsidecar.v1.message_pb2 import Message
 
+Place = tuple[int, int]
+"Session row and sequence of a message."
+
 NEAR_DUPLICATE_OVERLAP = 0.85
+OUTDATED, PARTLY_OUTDATED = "(superseded later)", "(partly superseded later)"
 _BETWEEN = " / "
 _NEIGHBOUR_TOKENS = 60
 "The size of the passage that is shown of a neighbour."
@@ -37,10 +42,17 @@ _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistan
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
-    """One hit, or several hits that are shown together, in order; scored by the best of them."""
+    """One hit, or several hits that are shown together, in order; scored by the best of them.
+
+    `superseded` are messages that these correct. They are shown only together with them, if there is room, or in any
+    case if the correction is not understood alone (`needs_superseded`). What is `outdated` is marked.
+    """
 
     pointer: RankedHit
     messages: tuple[LocatedMessage, ...]
+    superseded: tuple[LocatedMessage, ...] = ()
+    outdated: frozenset[Place] = frozenset()
+    needs_superseded: bool = False
 
 
 def speaker(message: Message) -> str:
@@ -51,9 +63,18 @@ def content_of(found: LocatedMessage) -> str:
     return Message.FromString(found.message.body).content
 
 
-def message_of(pointer: RankedHit, located: Sequence[LocatedMessage]) -> Message:
-    (found,) = [part for part in located if (part.lsn, part.message.sequence) == (pointer.lsn, pointer.sequence)]
-    return Message.FromString(found.message.body)
+def id_of(found: LocatedMessage) -> str:
+    return Message.FromString(found.message.body).id
+
+
+def place_of(found: LocatedMessage) -> Place:
+    return found.session, found.message.sequence
+
+
+def best_of(memory: MemoryItem) -> LocatedMessage:
+    """Return the best hit of a memory; of a correction that is no hit itself the first message."""
+    key = memory.pointer.lsn, memory.pointer.sequence
+    return next((each for each in memory.messages if (each.lsn, each.message.sequence) == key), memory.messages[0])
 
 
 def passage_terms(query: str) -> frozenset[str]:
@@ -71,28 +92,36 @@ class MemoryWriter:
     count: CountTokens
     now_us: int
 
-    def lines(self, messages: Iterable[LocatedMessage], neighbours: Iterable[LocatedMessage] = ()) -> tuple[Line, ...]:
-        """Return a line for the messages of each session; neighbours of hits are shorter."""
+    def lines(
+        self,
+        messages: Iterable[LocatedMessage],
+        neighbours: Iterable[LocatedMessage] = (),
+        outdated: frozenset[Place] = frozenset(),
+    ) -> tuple[Line, ...]:
+        """Return a line for the messages of each session. Neighbours are shorter; what is outdated is marked."""
         sizes = [(found, self.max_tokens) for found in messages]
         sizes += [(found, min(self.max_tokens, _NEIGHBOUR_TOKENS)) for found in neighbours]
-        sizes.sort(key=lambda each: (each[0].message.time_us, each[0].session, each[0].message.sequence))
-        return tuple(self._line(list(group)) for _, group in groupby(sizes, key=lambda each: each[0].session))
+        sizes.sort(key=lambda each: _when(each[0]))
+        groups = groupby(sizes, key=lambda each: each[0].session)
+        return tuple(self._line(list(group), outdated) for _, group in groups)
 
-    def _line(self, messages: Sequence[tuple[LocatedMessage, int]]) -> Line:
+    def _line(self, messages: Sequence[tuple[LocatedMessage, int]], outdated: frozenset[Place]) -> Line:
         first, _ = messages[0]
         return Line(
-            _BETWEEN.join(self._spoken(found, limit) for found, limit in messages),
+            _BETWEEN.join(self._spoken(found, limit, place_of(found) in outdated) for found, limit in messages),
             first.session,
             first.message.time_us,
             first.message.sequence,
             format_date(first.message.time_us, self.now_us),
         )
 
-    def _spoken(self, found: LocatedMessage, max_tokens: int) -> str:
+    def _spoken(self, found: LocatedMessage, max_tokens: int, is_outdated: bool) -> str:
         message = Message.FromString(found.message.body)
         content = message.content.strip()
         if found.message.tokens > max_tokens:
             content = passage(content, self.terms, max_tokens, self.count)
+        if is_outdated:
+            content += f" {PARTLY_OUTDATED if len(split_sentences(content)) > 1 else OUTDATED}"
         return f"{speaker(message)}: {content}"
 
     def is_cut(self, found: LocatedMessage) -> bool:
@@ -106,11 +135,16 @@ class MemoryUnits:
     writer: MemoryWriter
     to_item: Callable[[MemoryItem], Item]
     surroundings: Callable[[LocatedMessage], Sequence[StoredMessage]]
-    is_shown: Callable[[int, int], bool]
+    is_hidden: Callable[[LocatedMessage], bool]
+    "Tells whether a neighbour is not shown: the conversation shows it, or a later message supersedes it."
 
     def __call__(self, memories: Sequence[MemoryItem]) -> list[Item]:
         """Return the items of the memories, best first. A hit that belongs to a better one joins it."""
-        places = {_place(found): at for at, memory in enumerate(memories) for found in memory.messages}
+        places = {
+            place_of(found): at
+            for at, memory in enumerate(memories)
+            for found in (*memory.superseded, *memory.messages)
+        }
         items: list[Item] = []
         joined: set[int] = set()
         reads = 0
@@ -118,28 +152,32 @@ class MemoryUnits:
             if at in joined:
                 continue
             if reads == _MAX_READS or not _needs_neighbours(memory, is_best=at == 0):
-                items.append(self.to_item(memory))
+                items.append(self._item(memory, [], []))
                 continue
             reads += 1
             neighbours = self._neighbours(memory)
-            hits = [each for each in neighbours if places.get(_place(each), -1) > at]
-            joined.update(places[_place(each)] for each in hits)
-            new = [each for each in neighbours if _place(each) not in places]
+            others = {places.get(place_of(each), -1) for each in neighbours} - joined
+            joining = sorted(other for other in others if other > at and not memories[other].superseded)
+            hits = [each for other in joining for each in memories[other].messages]
+            joined.update(joining)
+            new = [each for each in neighbours if place_of(each) not in places]
             items.append(self._item(memory, hits, new))
         return items
 
     def _item(self, memory: MemoryItem, hits: list[LocatedMessage], neighbours: list[LocatedMessage]) -> Item:
         messages = sorted((*memory.messages, *hits), key=lambda found: found.message.sequence)
         item = self.to_item(replace(memory, messages=tuple(messages)))
-        if not neighbours:
+        if not neighbours and not memory.superseded:
             return item
-        lines = self.writer.lines(messages, neighbours)
+        lines = self.writer.lines((*memory.superseded, *messages), neighbours, memory.outdated)
         text = "\n".join(line.text for line in lines)
-        every = sorted((*messages, *neighbours), key=lambda found: found.message.sequence)
-        ids = tuple(Message.FromString(found.message.body).id for found in every)
-        if _is_elliptic(memory.messages[0]):
+        every = sorted((*memory.superseded, *messages, *neighbours), key=_when)
+        ids = tuple(map(id_of, every))
+        if memory.needs_superseded or (neighbours and _is_elliptic(memory.messages[0])):
             return item._replace(text=text, lines=lines, message_ids=ids)
-        return item._replace(expanded=text, expanded_lines=lines, expanded_ids=ids)
+        return item._replace(
+            expanded=text, expanded_lines=lines, expanded_ids=ids, prefers_expanded=bool(memory.superseded)
+        )
 
     def _neighbours(self, memory: MemoryItem) -> list[LocatedMessage]:
         """Return the messages that are shown with the hits of a memory, if there is room."""
@@ -150,7 +188,7 @@ class MemoryUnits:
         before = [each for each in near if each.message.sequence < at]
         after = [each for each in near if each.message.sequence > at]
         chosen = _chosen(found, before, after) if len(memory.messages) == 1 else after[:1]
-        return [each for each in chosen if not self.is_shown(each.session, each.message.sequence)]
+        return [each for each in chosen if not self.is_hidden(each)]
 
 
 def _chosen(found: LocatedMessage, before: list[LocatedMessage], after: list[LocatedMessage]) -> list[LocatedMessage]:
@@ -169,8 +207,8 @@ def _chosen(found: LocatedMessage, before: list[LocatedMessage], after: list[Loc
     return [answer] if answer else []
 
 
-def _place(found: LocatedMessage) -> tuple[int, int]:
-    return found.session, found.message.sequence
+def _when(found: LocatedMessage) -> tuple[int, int, int]:
+    return found.message.time_us, found.session, found.message.sequence
 
 
 def _needs_neighbours(memory: MemoryItem, *, is_best: bool) -> bool:

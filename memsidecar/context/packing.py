@@ -190,18 +190,23 @@ class Packer:
     def _restore(
         self, filled: Mapping[Section, FilledSection], limits: SectionLimits, candidates: ContextInput, free: int
     ) -> tuple[dict[Section, FilledSection], int]:
-        """Show retrieved items whole that were shortened to fit their share; return what stays free, too."""
+        """Show retrieved items whole that were cut to fit their share; return what stays free, too."""
         restored = dict(filled)
         for section in RETRIEVED_SECTIONS:
             whole = {item.id: item for item in candidates.sections.get(section, ())}
             kept, room = list(filled[section].kept), limits[section].ceiling - filled[section].tokens
             for at, item in enumerate(kept):
-                larger = whole[item.id].counted(self.count) if item.shortened else item
+                larger = self._whole(item, whole[item.id])
                 extra = larger.tokens - item.tokens
                 if extra <= min(free, room):
                     kept[at], free, room = larger, free - extra, room - extra
             restored[section] = replace(filled[section], kept=tuple(kept))
         return restored, free
+
+    def _whole(self, item: Item, candidate: Item) -> Item:
+        if item.prefers_expanded and item.expanded:
+            return candidate.whole(self.count)
+        return candidate.counted(self.count) if item.shortened else item
 
     # -- totals
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from memsidecar.context.budgets import SectionLimit
-from memsidecar.context.memories import Memories, MemoryItem, MemoryWriter, SeenTexts, content_of, message_of
+from memsidecar.context.memories import Memories, MemoryItem, MemoryWriter, SeenTexts, best_of, content_of, id_of
 from memsidecar.context.sections import UNLISTED, Item, Omission
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.text_analysis import has_question_mark, is_question, tokenize
@@ -91,9 +91,9 @@ class RelevanceFilter:
 
     def item(self, memory: MemoryItem) -> Item:
         messages = [Message.FromString(found.message.body) for found in memory.messages]
-        lines = self.writer.lines(memory.messages)
+        lines = self.writer.lines(memory.messages, outdated=memory.outdated)
         return Item(
-            id=message_of(memory.pointer, memory.messages).id,
+            id=id_of(best_of(memory)),
             text="\n".join(line.text for line in lines),
             lines=lines,
             shortened=any(map(self.writer.is_cut, memory.messages)),

@@ -19,8 +19,8 @@ UNCOUNTED = -1
 
 CountTokens = Callable[[str], int]
 
-_MAX_EXPANDED_FRACTION = 3
-"An item whose expanded form takes more than a third of its section is shown without its neighbour."
+_MAX_EXPANDED_FRACTION, _MAX_PREFERRED_FRACTION = 3, 2
+"An item whose expanded form takes more than a third (a half) of its section is shown without its neighbours."
 
 MAX_CACHED_COUNTS = 65_536
 _MIN_CACHED_CHARACTERS = 32
@@ -68,6 +68,8 @@ class Item(NamedTuple):
     expanded: str = ""
     expanded_ids: tuple[str, ...] = ()
     "The text with its neighbours, shown where there is room: a question with its answer."
+    prefers_expanded: bool = False
+    "The expanded form contains other hits, and takes precedence over less relevant items."
     lines: tuple[Line, ...] = ()
     expanded_lines: tuple[Line, ...] = ()
     "The text as dated lines, for items of several sessions."
@@ -80,6 +82,13 @@ class Item(NamedTuple):
 
     def counted(self, count: Callable[[str], int]) -> "Item":
         return self if self.tokens != UNCOUNTED else self._replace(tokens=count(self.text))
+
+    def whole(self, count: Callable[[str], int]) -> "Item":
+        """Return the item in its expanded form."""
+        tokens = count(self.expanded)
+        return self._replace(
+            text=self.expanded, lines=self.expanded_lines, message_ids=self.expanded_ids, tokens=tokens, expanded=""
+        )
 
 
 UNLISTED = Item("", "", tokens=0)
@@ -159,11 +168,10 @@ def _expand(item: Item, tokens: int, count: CountTokens) -> Item:
 
     Each item is decided by itself, so that fewer items never cost more tokens.
     """
-    if not item.expanded or count(item.expanded) * _MAX_EXPANDED_FRACTION > tokens:
+    fraction = _MAX_PREFERRED_FRACTION if item.prefers_expanded else _MAX_EXPANDED_FRACTION
+    if not item.expanded or count(item.expanded) * fraction > tokens:
         return item.counted(count)
-    return item._replace(
-        text=item.expanded, lines=item.expanded_lines, message_ids=item.expanded_ids, tokens=count(item.expanded)
-    )
+    return item.whole(count)
 
 
 def fill_from_start(items: Iterable[Item], tokens: int, count: CountTokens) -> FilledSection:

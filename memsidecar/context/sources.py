@@ -8,7 +8,7 @@ from memsidecar.context.budgets import ContextRequest
 from memsidecar.context.sections import Item, format_date
 from memsidecar.context.window import ConversationWindow, WindowMessage
 from memsidecar.domain.message import Role, StoredMessage
-from memsidecar.domain.session import SessionHead
+from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.domain.text import is_injected_prompt, split_sentences
 from memsidecar.layers.artifacts.artifact import StoredArtifact
 from memsidecar.layers.artifacts.artifacts import Artifacts
@@ -19,7 +19,7 @@ from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.layers.summaries.update import SummarySchedule
 from memsidecar.layers.working.conversation import Conversation
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.stores.contract import Owner
+from memsidecar.stores.contract import LocatedMessage, Owner
 from memsidecar.tokens.contract import Counter
 from memsidecar.v1.context_pb2 import SECTION_ARTIFACTS, SECTION_FACTS, SECTION_HINTS, SECTION_PROFILE, Section
 from memsidecar.v1.message_pb2 import Message
@@ -68,6 +68,14 @@ class ContextSources:
             tokens += counter.count(message.reasoning)
         message.tokens = tokens
         return WindowMessage(message, stored.sequence, stored.role, stored.exchange, tokens, stored.tokens)
+
+    def locate(self, namespace: str, session_id: str, message_id: str) -> LocatedMessage | None:
+        """Return a message of any session, if it exists."""
+        key = SessionKey(namespace, session_id)
+        versions = self.working.read.journal.message(key, message_id)
+        if versions is None:
+            return None
+        return LocatedMessage(0, key, versions.original, versions.head.row_id, versions.head.user_id)
 
     def system(self, request: ContextRequest, conversation: Conversation) -> tuple[Item, ...]:
         if request.system_prompt:

@@ -38,7 +38,8 @@ IMPORTED_BY = {"endpoint": {"embedding", "language"}, "access": {"api", "cli", "
 VALUE_MODULES: dict[str, str] = {
     "memsidecar.tokens.models": "the table of models: names, windows, budgets",
     "memsidecar.tokens.estimate": "the update of a calibration factor",
-    "memsidecar.language.extractive.excerpt": "a function of a summary's text: its best sentences",
+    "memsidecar.language.extractive.excerpt": "functions of a text: its best sentences, a passage of it",
+    "memsidecar.language.extractive.corrections": "functions of two sentences: whether one corrects the other",
 }
 
 # Subpackages of api that know none of its services, and the modules of api that they may import.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memsidecar.domain.text import word_set
-from memsidecar.language.extractive.lexicon import Word, WordKind, root, split_words
+from memsidecar.language.extractive.lexicon import Word, WordKind, classify, root, split_words
 
 _CUE = re.compile(
     r"\b(?:moved|changed|switched|replaced|renamed|rescheduled|postponed|reverted|swapped|shifted|migrated|instead"
@@ -26,19 +26,54 @@ _WEAK_CUE = re.compile(
     r"\b(?:actually|now|from now on|after all|jetzt|eigentlich|ab sofort|ahora|en realidad)\b|现在|其实|今は|実は",
     re.IGNORECASE,
 )
+_CUE_PARTS = (
+    *("moved", "changed", "switched", "replaced", "renamed", "rescheduled", "postponed", "reverted", "swapped"),
+    *(
+        "shifted",
+        "migrated",
+        "instead",
+        "no longer",
+        "any more",
+        "anymore",
+        "correction",
+        "rather than",
+        "scratch that",
+    ),
+    *("i meant", "i was wrong", "turn", "increased", "raised", "lowered", "reduced", "extended", "graded", "bumped"),
+    *("pushed", "brought", "not ", "nicht mehr", "verschoben", "geändert", "umgestellt", "korrektur", "sondern"),
+    *("stattdessen", "verlegt", "ya no", "en lugar", "en vez", "cambi", "movimos", "correcci", "sino", "actually"),
+    *("now", "after all", "jetzt", "eigentlich", "ab sofort", "ahora", "en realidad"),
+    *("改", "不再", "而是", "更正", "换成", "推迟", "変更"),
+    *("ではなく", "やめて", "现在", "其实", "今は", "実は"),
+)
+"Each cue contains one of these."
 _HYPOTHETICAL = re.compile(
     r"[?\uff1f\u061f]|\b(?:if|could|should|would|might|maybe|perhaps|whether|unless|falls|vielleicht|si|quizás)\b"
     r"|如果|也许|もし",
     re.IGNORECASE,
 )
 _OLD_VALUE = re.compile(r"\b(?:instead of|rather than|no longer|from|not) (.{1,40})", re.IGNORECASE)
+_REPLACED = re.compile(
+    r"\b(?:replac(?:ed|ing)|(?:switched|migrated|moved|away) from|instead of|statt|ersetzt|en (?:lugar|vez) de) (\S+)",
+    re.IGNORECASE,
+)
 _PRONOUN = re.compile(r"\b(?:it|that|this|them|those|es|das|lo|la)\b|它|それ", re.IGNORECASE)
 _CUE_ROOTS = word_set("""
 mov chang switch replac renam reschedul postpon revert swap shift migrat correction upgrad increas rais reduc
 """)
+_FUNCTION_ROOTS = frozenset(
+    root(word)
+    for word in word_set("""
+    der die das den dem des ein eine einen einem einer ist sind war waren wird werden wurde wurden hat haben am im um
+    auf zu zum zur von vom mit und oder nicht auch noch nur wir ich du er sie es uns unser unsere mein meine jetzt uhr
+    für an bei nach seit bis el la los las un una unos unas es son está están era fue ha han de del en al por para con
+    sin y o que se lo le nos nuestro nuestra mi tu su sus ahora
+    """)
+)
+"Function words of German and Spanish; the word lists of sentence scores are English."
 
 _VALUE_KINDS = (WordKind.NUMBER, WordKind.CALENDAR, WordKind.NAME)
-_SOME, _HALF, _MOST = 0.33, 0.5, 0.66
+_QUARTER, _SOME, _HALF, _MOST = 0.25, 0.33, 0.5, 0.66
 "Shares of the earlier statement's content words that occur in the later one."
 _MAX_BRIEF_WORDS = 4
 "Content words of a statement that has only a subject and a value."
@@ -58,13 +93,18 @@ class Statement:
     @classmethod
     def of(cls, text: str, words: Sequence[Word]) -> "Statement":
         # The first word is capitalised in any case.
-        first = {word.root: WordKind.RARE for word in words[:1] if word.kind == WordKind.NAME}
-        kinds = {
-            word.root: word.kind
-            for word in words
-            if word.kind not in (WordKind.STOP, WordKind.COMMON) and word.root not in _CUE_ROOTS
+        kinds: dict[str, WordKind] = {
+            word.root: WordKind.RARE if at == 0 and word.kind == WordKind.NAME else word.kind
+            for at, word in reversed(list(enumerate(words)))
+            if word.kind not in (WordKind.STOP, WordKind.COMMON)
+            and word.root not in _CUE_ROOTS
+            and word.root not in _FUNCTION_ROOTS
         }
-        return cls(text, {**kinds, **first})
+        return cls(text, kinds)
+
+    @classmethod
+    def parse(cls, text: str) -> "Statement":
+        return cls.of(text, [classify(word) for word in split_words(text)])
 
     def values(self, other: "Statement") -> set[WordKind]:
         """Return the kinds of the words that the other statement does not have."""
@@ -76,15 +116,66 @@ def superseded(statements: Sequence[Statement]) -> set[int]:
     corrected: set[int] = set()
     positions: dict[str, list[int]] = defaultdict(list)
     for position, statement in enumerate(statements):
-        if _is_correction(statement.text):
+        if is_correction(statement.text):
             corrected.update(_targets(statements, positions, position))
         for content_root in statement.kinds:
             positions[content_root].append(position)
     return corrected
 
 
-def _is_correction(text: str) -> bool:
-    return bool(_CUE.search(text) or _WEAK_CUE.search(text)) and not _HYPOTHETICAL.search(text)
+def is_correction(text: str) -> bool:
+    """Tell whether a sentence has a cue of a correction, and states something."""
+    return may_correct(text) and bool(_CUE.search(text) or _WEAK_CUE.search(text)) and not _HYPOTHETICAL.search(text)
+
+
+def may_correct(text: str) -> bool:
+    """Return False for most texts without a cue. Much faster than the search for cues."""
+    folded = text.lower()
+    return any(part in folded for part in _CUE_PARTS)
+
+
+def is_strong_cue(text: str) -> bool:
+    """Tell whether a correction says that something changed. A weak cue ("now") need not mean it."""
+    return _CUE.search(text) is not None
+
+
+def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool:
+    """Tell whether a sentence with a cue corrects an earlier one, of any conversation of the same user.
+
+    Without a shared word it does not: other conversations have other subjects.
+    """
+    shared = correction.kinds.keys() & earlier.kinds.keys()
+    if not shared or _HYPOTHETICAL.search(earlier.text):
+        return False
+    if not is_strong:
+        return _same_values(correction, earlier) and _replaces(correction, earlier, is_strong=False)
+    is_same_subject = any(earlier.kinds[word] not in (WordKind.NUMBER, WordKind.CALENDAR) for word in shared)
+    is_changed = is_same_subject and len(shared) >= _QUARTER * len(earlier.kinds) and _same_values(correction, earlier)
+    return is_changed or _replaces(correction, earlier, is_strong=True) or _names_replaced(correction, earlier)
+
+
+def corrects_nearby(correction: Statement, earlier: Statement) -> bool:
+    """Tell whether "We moved it to Thursday", which has a strong cue, corrects a statement shortly before it."""
+    changed = correction.values(earlier) & earlier.values(correction)
+    is_dated = WordKind.NUMBER in changed or WordKind.CALENDAR in changed
+    return is_dated and bool(_PRONOUN.search(correction.text)) and not _HYPOTHETICAL.search(earlier.text)
+
+
+def closeness(correction: Statement, earlier: Statement) -> tuple[bool, int]:
+    """Return how certain a correction is: whether it names what it replaces, and how many words both share."""
+    return _names_replaced(correction, earlier), len(correction.kinds.keys() & earlier.kinds.keys())
+
+
+def names_no_subject(correction: Statement, earlier: Statement) -> bool:
+    """Tell whether the correction is not understood without the earlier statement."""
+    shared = correction.kinds.keys() & earlier.kinds.keys()
+    return bool(_PRONOUN.search(correction.text)) and all(earlier.kinds[word] in _VALUE_KINDS for word in shared)
+
+
+def _names_replaced(correction: Statement, earlier: Statement) -> bool:
+    """Whether the correction says that it replaces a name of the earlier statement: "replaced Sentry with"."""
+    replaced = {root(word) for text in _REPLACED.findall(correction.text) for word in split_words(text)}
+    return any(earlier.kinds.get(value) == WordKind.NAME for value in replaced)
 
 
 def _targets(statements: Sequence[Statement], positions: dict[str, list[int]], position: int) -> Iterator[int]:

@@ -16,7 +16,7 @@ _REGION_CHARACTERS = 6_000
 "A passage is chosen within a region of this size, so that the time does not depend on the length of the text."
 _MAX_PLACES = 64
 "Places of one term that are examined to find the region."
-_MAX_PIECE_CHARACTERS = 100
+_MAX_PIECE_CHARACTERS = 160
 "A longer piece is split; the best piece is shown in any case."
 _WEIGHT_AFTER, _WEIGHT_BEFORE = 0.8, 0.6
 "Parts of the score of a piece for the piece after it and before it: the value of a key is often in the next line."

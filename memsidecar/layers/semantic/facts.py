@@ -1,7 +1,7 @@
 """Facts: put, list, delete, order for a context."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memsidecar.domain.fact import FactType
@@ -53,12 +53,50 @@ def owner_of(journal: SessionReader, namespace: str, user_id: str, session_id: s
     return Owner(namespace, user_id) if user_id else Owner(namespace, session_id=session_id)
 
 
+_CORRECTED_TYPES = (FactType.USER_PROFILE, FactType.PREFERENCE)
+"""Types whose new value means that the old one is wrong. A new topic or mood corrects nothing."""
+
+MessageName = tuple[str, str]
+"""Session id and message id."""
+
+
+class OwnerFacts:
+    """Facts of one owner: the current ones, and, read when first needed, which messages they superseded."""
+
+    def __init__(self, current: Sequence[KnownFact], read_history: Callable[[], Sequence[KnownFact]]) -> None:
+        self.current = current
+        self._read_history = read_history
+        self._superseded: Mapping[MessageName, Sequence[MessageName]] | None = None
+
+    @property
+    def superseded(self) -> Mapping[MessageName, Sequence[MessageName]]:
+        if self._superseded is None:
+            self._superseded = superseded_messages(self._read_history())
+        return self._superseded
+
+
+def superseded_messages(facts: Sequence[KnownFact]) -> Mapping[MessageName, Sequence[MessageName]]:
+    """Return the sources of facts that have ended, each with the sources of the facts that replaced them, if any."""
+    begun = {(fact.conflict_key, fact.valid_from_us): fact for fact in facts}
+    found: dict[MessageName, list[MessageName]] = {}
+    for fact in facts:
+        if fact.until_us and fact.type in _CORRECTED_TYPES:
+            later = begun.get((fact.conflict_key, fact.until_us))
+            for name in _sources(fact):
+                found.setdefault(name, []).extend(each for each in _sources(later) if each != name)
+    return found
+
+
+def _sources(fact: KnownFact | None) -> list[MessageName]:
+    return [(fact.session_id, message_id) for message_id in fact.source_message_ids] if fact else []
+
+
 class Facts:
     """Facts of all owners, with a cache of the current ones. A put is visible when it is done. Thread-safe."""
 
     def __init__(self, journal: Journal, cached_owners: int) -> None:
         self._journal = journal
-        self._cache: RecordCache[Sequence[KnownFact]] = RecordCache(cached_owners)
+        self._cache: RecordCache[OwnerFacts] = RecordCache(cached_owners)
         journal.subscribe(self._invalidate, only_invalidations=True)
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
@@ -99,7 +137,16 @@ class Facts:
 
     def current(self, owner: Owner) -> Sequence[KnownFact]:
         """Return the facts that hold now, newest first."""
-        return self._cache.get(owner, lambda: self.all(owner, history=False))
+        return self._of(owner).current
+
+    def superseded(self, owner: Owner) -> Mapping[MessageName, Sequence[MessageName]]:
+        """Return the messages with facts that hold no longer, each with the messages that replaced these facts."""
+        return self._of(owner).superseded
+
+    def _of(self, owner: Owner) -> OwnerFacts:
+        return self._cache.get(
+            owner, lambda: OwnerFacts(self.all(owner, history=False), lambda: self.all(owner, history=True))
+        )
 
     def all(self, owner: Owner, history: bool) -> Sequence[KnownFact]:
         page = RecordQuery(owner, RecordKind.FACT, MAX_FACTS_READ, history=history)

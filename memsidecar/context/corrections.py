@@ -1,0 +1,197 @@
+"""Corrections among memories: a statement is never shown without the later one that supersedes it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from memsidecar.context.memories import MemoryItem, Place, content_of, id_of, place_of
+from memsidecar.context.window import WindowMessage
+from memsidecar.domain.message import Role
+from memsidecar.domain.session import SessionHead
+from memsidecar.domain.text import split_sentences
+from memsidecar.language.extractive.corrections import (
+    Statement,
+    closeness,
+    corrects,
+    corrects_nearby,
+    is_correction,
+    is_strong_cue,
+    may_correct,
+    names_no_subject,
+)
+from memsidecar.layers.semantic.facts import MessageName
+from memsidecar.stores.contract import LocatedMessage
+
+_MAX_CHARACTERS = 1_500
+"The beginning of a message in which statements are looked for."
+_MAX_STATEMENTS = 12
+MAX_CORRECTIONS = 48
+"Sentences with the cue of a correction that are compared with the memories."
+_MAX_SUPERSEDED = 2
+"Superseded messages that are shown with their correction, the newest ones."
+_MAX_STEPS = 3
+_MAX_DISTANCE = 6
+"Messages between a correction without a subject and what it corrects."
+
+
+class Correction(NamedTuple):
+    """A sentence of a later message. `found` is None if the conversation shows the message already."""
+
+    statement: Statement
+    time_us: int
+    found: LocatedMessage | None
+    place: Place
+    user_id: str
+    is_strong: bool
+
+
+class _Later(NamedTuple):
+    """What supersedes a message: a memory to show with it, or None if it is shown, or known, in another place."""
+
+    found: LocatedMessage | None
+    is_needed: bool = False
+    "The correction is not understood without what it corrects."
+
+
+def corrections_of_hit(found: LocatedMessage) -> Iterator[Correction]:
+    """Yield the sentences of a user's message that may correct an earlier one."""
+    if found.message.role == Role.USER:
+        for statement in _cues(content_of(found)):
+            yield Correction(
+                statement, found.message.time_us, found, place_of(found), found.user_id, is_strong_cue(statement.text)
+            )
+
+
+def corrections_of_window(messages: Iterable[WindowMessage], head: SessionHead) -> Iterator[Correction]:
+    """Yield the same of messages that the conversation shows already."""
+    for message in messages:
+        if message.role == Role.USER:
+            time_us, place = message.message.create_time.ToMicroseconds(), (head.row_id, message.sequence)
+            for statement in _cues(message.message.content):
+                yield Correction(statement, time_us, None, place, head.user_id, is_strong_cue(statement.text))
+
+
+def _cues(content: str) -> Iterator[Statement]:
+    if not may_correct(content[:_MAX_CHARACTERS]):
+        return
+    for sentence in split_sentences(content[:_MAX_CHARACTERS])[:_MAX_STATEMENTS]:
+        if is_correction(sentence):
+            yield Statement.parse(sentence)
+
+
+@dataclass(frozen=True)
+class CorrectionLinker:
+    """Joins memories with their corrections.
+
+    `corrections` come from all hits that were loaded and from the visible conversation. `superseded` are the messages
+    whose facts hold no longer, with those that replaced them. `find` returns a message, None if it is not to be shown.
+    """
+
+    corrections: Sequence[Correction]
+    superseded: Mapping[MessageName, Sequence[MessageName]]
+    find: Callable[[MessageName], LocatedMessage | None]
+
+    def __call__(self, memories: Sequence[MemoryItem]) -> list[MemoryItem]:
+        """Return the memories, best first. A corrected one becomes a part of its correction, at the better place."""
+        homes = {place_of(found): at for at, memory in enumerate(memories) for found in memory.messages}
+        linked: list[MemoryItem | None] = list(memories)
+        for at, memory in enumerate(memories):
+            for found in memory.messages:
+                later = self._newest(found)
+                if later is not None:
+                    self._link(linked, homes, at, found, later)
+                    break
+        return [memory for memory in linked if memory is not None]
+
+    def is_superseded(self, found: LocatedMessage) -> bool:
+        return self._superseding(found) is not None
+
+    def _link(
+        self, linked: list[MemoryItem | None], homes: dict[Place, int], at: int, found: LocatedMessage, later: _Later
+    ) -> None:
+        """Move the memory at `at` into that of its correction, which takes the better place of the two."""
+        memory = linked[at]
+        if memory is None:
+            return
+        marked = (*memory.superseded, *memory.messages)
+        if later.found is None:
+            linked[at] = replace(memory, outdated=frozenset({*memory.outdated, place_of(found)}))
+            return
+        home = homes.get(place_of(later.found), at)
+        other = linked[home] if home != at else None
+        base = other or replace(memory, messages=(later.found,), superseded=(), outdated=frozenset())
+        newest = sorted((*base.superseded, *marked), key=lambda each: each.message.time_us)[-_MAX_SUPERSEDED:]
+        joined = replace(
+            base,
+            pointer=max(memory.pointer, base.pointer, key=lambda pointer: pointer.score),
+            superseded=tuple(newest),
+            outdated=base.outdated | memory.outdated | {place_of(found)},
+            needs_superseded=base.needs_superseded or later.is_needed,
+        )
+        first, last = min(at, home), max(at, home)
+        linked[last] = None
+        linked[first] = joined
+        for each in (*joined.messages, *joined.superseded):
+            homes[place_of(each)] = first
+
+    def _newest(self, found: LocatedMessage) -> _Later | None:
+        """Return what supersedes a message in the end: a correction may be corrected itself."""
+        later: _Later | None = None
+        seen = {place_of(found)}
+        for _ in range(_MAX_STEPS):
+            step = self._superseding(found)
+            if step is None:
+                return later
+            if step.found is None or place_of(step.found) in seen:
+                return later or step
+            later = step
+            found = step.found
+            seen.add(place_of(found))
+        return later
+
+    def _superseding(self, found: LocatedMessage) -> _Later | None:
+        by_facts = self._superseding_facts(found)
+        if by_facts is not None and by_facts.found is not None:
+            return by_facts
+        if found.message.role not in (Role.USER, Role.ASSISTANT):
+            return by_facts
+        newer = [each for each in self.corrections if _is_newer(each, found)]
+        matching = list(_matching(newer, found)) if newer else []
+        if not matching:
+            return by_facts
+        correction, statement = max(
+            matching, key=lambda match: (*closeness(match[0].statement, match[1]), match[0].time_us)
+        )
+        return _Later(correction.found, is_needed=names_no_subject(correction.statement, statement))
+
+    def _superseding_facts(self, found: LocatedMessage) -> _Later | None:
+        sources = self.superseded.get((found.key.session_id, id_of(found))) if self.superseded else None
+        if sources is None:
+            return None
+        return _Later(self.find(sources[-1]) if sources else None)
+
+
+def _matching(newer: Sequence[Correction], found: LocatedMessage) -> Iterator[tuple[Correction, Statement]]:
+    """Yield the corrections of a message, with the sentence that they correct."""
+    for sentence in split_sentences(content_of(found)[:_MAX_CHARACTERS])[:_MAX_STATEMENTS]:
+        folded = sentence.lower()
+        # Parsing takes most of the time, and most sentences share no word with a correction.
+        related = [each for each in newer if any(word in folded for word in each.statement.kinds)]
+        near = [each for each in newer if each.is_strong and _is_near(each, found)]
+        if related or near:
+            statement = Statement.parse(sentence)
+            yield from ((each, statement) for each in related if corrects(each.statement, statement, each.is_strong))
+            yield from ((each, statement) for each in near if corrects_nearby(each.statement, statement))
+
+
+def _is_newer(correction: Correction, found: LocatedMessage) -> bool:
+    """Tell whether the user said the correction after the message."""
+    session, sequence = place_of(found)
+    if correction.place[0] == session:
+        return correction.place[1] > sequence
+    return correction.user_id == found.user_id and correction.time_us > found.message.time_us
+
+
+def _is_near(correction: Correction, found: LocatedMessage) -> bool:
+    session, sequence = place_of(found)
+    return correction.place[0] == session and 0 < correction.place[1] - sequence <= _MAX_DISTANCE

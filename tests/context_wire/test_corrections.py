@@ -1,0 +1,139 @@
+"""A context never shows a statement without the later one that corrects it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsidecar.v1.context_pb2 import SECTION_EPISODIC, BuildContextRequest, SectionBudget
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
+from tests.context_wire.agent import Agent
+from tests.context_wire.test_earlier_messages import add, ask, earlier, said
+from tests.scenarios.index_readiness import until_index_is_ready
+from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import until
+
+BUDGETS = range(400, 1_001, 50)
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    folder: Path = tmp_path_factory.mktemp("corrections")
+    with SidecarProcess(folder / "data", "--index", "volatile") as running:
+        until_index_is_ready(running)
+        yield running
+
+
+def add_distractors(client: Client, user: str) -> None:
+    """Add messages that mention the subject, so that a small section does not show all that is known."""
+    topics = ["the frontend", "the billing worker", "the mobile app", "the router", "the label service", "the gateway"]
+    texts = [f"The deploy of {topic} takes about {at + 3} minutes every time." for at, topic in enumerate(topics)]
+    add(client, user, "distractors", [said(text, 30.1) for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("user", "stated", "corrected", "query", "old", "new"),
+    [
+        (
+            "english",
+            "We deploy every Tuesday.",
+            "Small change: we moved the deploy to Thursday.",
+            "On which day do we deploy every week?",
+            "Tuesday",
+            "Thursday",
+        ),
+        (
+            "german",
+            "Das Wartungsfenster ist am Dienstag um 02:00 Uhr.",
+            "Das Wartungsfenster wurde auf Donnerstag verschoben.",
+            "Wann ist das Wartungsfenster?",
+            "Dienstag",
+            "Donnerstag",
+        ),
+        (
+            "spanish",
+            "El despliegue de producción es el martes a las 10.",
+            "Cambiamos el despliegue de producción al jueves a las 11.",
+            "¿Qué día es el despliegue de producción?",
+            "martes",
+            "jueves",
+        ),
+        ("chinese", "部署窗口是每周二上午。", "部署窗口改到每周四上午。", "部署窗口是什么时候?", "周二", "周四"),
+        (
+            "replaced",
+            "Our exceptions go to Sentry, self-hosted by Jonas.",
+            "By the way, we replaced Sentry with GlitchTip.",
+            "Where do our exceptions go?",
+            "Sentry, self-hosted",
+            "GlitchTip",
+        ),
+    ],
+)
+def test_a_corrected_statement_is_never_shown_alone(  # noqa: PLR0917 - a row of the table
+    client: Client, user: str, stated: str, corrected: str, query: str, old: str, new: str
+) -> None:
+    add_distractors(client, user)
+    add(client, user, "first", [said(stated, 60.1), said("Noted.", 60.1, ROLE_ASSISTANT)])
+    add(client, user, "second", [said(corrected, 20.1), said("Noted, thanks.", 20.1, ROLE_ASSISTANT)])
+    for budget in BUDGETS:
+        shown = "\n".join(earlier(ask(client, user, query, max_tokens=budget)))
+        assert new in shown, budget
+        assert old not in shown or f"{stated} (superseded later)" in shown, budget
+
+
+def test_a_correction_without_a_subject_is_shown_with_what_it_corrects(client: Client) -> None:
+    messages = [said("We deploy every Tuesday.", 9.1), said("Good.", 9.1, ROLE_ASSISTANT)]
+    add(client, "pronoun", "old", [*messages, said("No wait, we moved it to Thursday.", 9.1)])
+    add_distractors(client, "pronoun")
+    for budget in BUDGETS:
+        shown = "\n".join(earlier(ask(client, "pronoun", "When do we deploy?", max_tokens=budget)))
+        assert "We deploy every Tuesday. (superseded later)" in shown and "moved it to Thursday" in shown, budget
+
+
+def test_an_item_that_does_not_fit_with_its_correction_is_left_out(client: Client) -> None:
+    add(client, "tight", "first", [said("We deploy on Tuesday.", 60.1)])
+    long = "We moved the deploy to Thursday, because " + "the carriers change their tariffs on Monday, and " * 12
+    add(client, "tight", "second", [said(long, 20.1)])
+    sections = [SectionBudget(section=SECTION_EPISODIC, max_tokens=20)]
+    shown = "\n".join(earlier(ask(client, "tight", "When do we deploy?", sections=sections)))
+    assert "Tuesday" not in shown
+
+
+def test_a_statement_that_the_conversation_corrects_is_marked(client: Client) -> None:
+    add(client, "window", "first", [said("We deploy to production every Tuesday.", 60.1)])
+    client.add("window now", "We moved the production deploy to Thursday.", user_id="window")
+    request = BuildContextRequest(
+        user_id="window", session_id="window now", query="When do we deploy to production?", max_tokens=4_000
+    )
+    assert earlier(client.memory.BuildContext(request))[1:] == [
+        "- User: We deploy to production every Tuesday. (superseded later)"
+    ]
+
+
+def test_a_similar_statement_without_a_cue_supersedes_nothing(client: Client) -> None:
+    add(client, "plain", "first", [said("The deploy of billing is on Tuesday.", 60.1)])
+    add(client, "plain", "second", [said("The deploy of routing is on Thursday.", 20.1)])
+    shown = earlier(ask(client, "plain", "When is the deploy of billing and of routing?"))
+    assert "superseded" not in "\n".join(shown) and len(shown) == 4
+
+
+def test_a_message_of_another_user_corrects_nothing(client: Client) -> None:
+    add(client, "mine", "first", [said("We deploy to production every Tuesday.", 60.1)])
+    add(client, "yours", "second", [said("We moved the production deploy to Thursday.", 20.1)])
+    shown = earlier(ask(client, "mine", "When do we deploy to production?", scope="SCOPE_NAMESPACE"))
+    assert "- User: We deploy to production every Tuesday." in shown
+
+
+def test_the_source_of_a_superseded_fact_is_shown_with_the_new_one(client: Client) -> None:
+    agent = Agent(client, "facts once", user_id="facts")
+    add(client, "facts", "once", [said("I live in Berlin.", 60.1)])
+    until(lambda: ("location", "Berlin") in agent.known())
+    add(client, "facts", "later", [said("I live in Hamburg.", 20.1)])
+    until(lambda: ("location", "Hamburg") in agent.known())
+
+    def shown(**fields: Any) -> str:
+        return "\n".join(earlier(ask(client, "facts", "Where in Berlin do I live?", **fields)))
+
+    assert "I live in Berlin. (superseded later)" in shown() and "I live in Hamburg." in shown()
+    assert "Berlin" not in shown(sections=[SectionBudget(section=SECTION_EPISODIC, max_tokens=12)])
