@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsidecar.language.extractive.corrections import Statement, superseded
+from memsidecar.language.extractive.corrections import Statement, is_correction, superseded
 from memsidecar.language.extractive.selection import classified_words
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
@@ -84,3 +84,25 @@ def test_many_corrections_of_one_subject_take_linear_time() -> None:
     statements = [Statement.of(text, classified_words(text)) for text in texts]
     half = calls_during(lambda: superseded(statements[:400]))
     assert calls_during(lambda: superseded(statements)) < 2.5 * half
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "We moved the deploy to Thursday.",
+        "The limit was raised from 300 to 450.",
+        "We use Rust instead of Go.",
+        "It is not Monday but Friday.",
+        "Actually it is port 8443.",
+        "The port is 8443 now.",
+        "Das Fenster ist nicht mehr am Montag.",
+        "Das Fenster wurde auf Freitag verschoben.",
+        "Ya no usamos Jenkins.",
+        "Cambiamos el despliegue al jueves.",
+        "\u90e8\u7f72\u6539\u5230\u5468\u56db\u3002",
+        "\u73b0\u5728\u7aef\u53e3\u662f 8443\u3002",
+    ],
+)
+def test_a_cue_is_found_in_each_language(sentence: str) -> None:
+    assert is_correction(sentence)
+    assert not is_correction("Is this right? " + sentence.rstrip(".\u3002") + "?")
