@@ -252,6 +252,7 @@ bench: setup $(LOAD) ## Measure speed beside an empty handler and bare LanceDB (
 
 quality: setup ## Measure what retrieval finds and what contexts show (ARGS='--ablations --locomo FILE' for each signal's share, and LoCoMo)
 	$(BIN)/python -m benchmarks.retrieval.quality $(ARGS)
+	$(BIN)/python -m benchmarks.retrieval.calibration
 	$(BIN)/python -m benchmarks.context.quality
 
 shape: setup ## Print figures of the module tree: sizes, names, cycles

@@ -3,8 +3,7 @@
 Every history is asked its own questions, which it answers, and off-topic questions and questions of other histories,
 which it does not answer. The whole history and pieces of it are asked, because the features depend on its size. Each
 question is also asked without its question mark, and by its content terms alone, as users and agents do. The questions
-of the half `check` are not fitted; the printed figures and the reliability table are of them. `--write`
-stores the coefficients in the package.
+of the half `check` are not fitted; the lines `check` are of them. `--write` stores the coefficients in the package.
 """
 
 import argparse
