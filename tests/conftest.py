@@ -9,7 +9,10 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from tests.support.cached_models import cache_models
 from tests.support.process import Client, SidecarProcess
+
+cache_models()  # before a test module imports a function that is cached
 
 # The same examples in each run, and no deadline, because it would depend on the machine.
 hypothesis_settings.register_profile(

@@ -8,13 +8,13 @@ import socket
 import sys
 import threading
 from contextlib import suppress
-from functools import cache
 from importlib import import_module
 
 from memsidecar.__main__ import main
 from memsidecar.embedding import bundled_model
 from memsidecar.settings import quiet_native_logs
 from memsidecar.tokens import tiktoken_counter
+from tests.support.cached_models import cache_models
 
 MAX_REQUEST_BYTES = 128 << 10
 
@@ -27,8 +27,7 @@ def preload() -> None:
     """
     for module in ("memsidecar.assembly", "memsidecar.language.rules.extractor", "memsidecar.cli.check"):
         import_module(module)
-    tiktoken_counter.load_encoding = cache(tiktoken_counter.load_encoding)  # type: ignore[assignment]
-    bundled_model._load = cache(bundled_model._load)
+    cache_models()
     tiktoken_counter.TiktokenCounter("o200k_base").warm()
     bundled_model.BundledModel().loaded()
 

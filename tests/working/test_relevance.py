@@ -11,8 +11,7 @@ from memsidecar.domain.errors import SessionOwnerMismatch
 from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.layers.working.window_update import PruneRequest
-from memsidecar.tokens.registry import Counters
-from tests.working.components import HookedJournal, messages_of
+from tests.working.components import COUNTERS, HookedJournal, messages_of
 
 KEY = SessionKey("default", "s")
 MODEL = "mistral-large"
@@ -45,10 +44,10 @@ def journal(tmp_path: Path) -> Iterator[HookedJournal]:
 @pytest.fixture
 def memory(journal: HookedJournal, relevance: RecordingRelevance) -> WorkingMemory:
     """A memory with a calibration factor of 2 for a model, and only the end of the session in RAM."""
-    made = WorkingMemory(journal, Counters("chars4"), WorkingLimits(tail_messages=4), relevance)
+    made = WorkingMemory(journal, COUNTERS, WorkingLimits(tail_messages=4), relevance)
     made.add(KEY, "u", messages_of(*WORDS))
     made.token_counts.report("default", MODEL, 100, 200)
-    return WorkingMemory(journal, Counters("chars4"), WorkingLimits(tail_messages=4), relevance)
+    return WorkingMemory(journal, COUNTERS, WorkingLimits(tail_messages=4), relevance)
 
 
 def by_importance(max_tokens: int, model: str = "") -> PruneRequest:
