@@ -40,7 +40,12 @@ from tests.conformance.builders import (
     upsert_command,
 )
 from tests.stores.directories import another_process, opened
-from tests.stores.schema_downgrade import downgrade_to_version_2, downgrade_to_version_4
+from tests.stores.schema_downgrade import (
+    VERSION_2,
+    downgrade_to_version_2,
+    downgrade_to_version_4,
+    statements_of,
+)
 
 PAGE = 4_096
 
@@ -158,6 +163,15 @@ def test_a_file_of_an_earlier_version_is_migrated_version_by_version(
     with closing(sqlite3.connect(folder / "journal.db")) as current:
         assert current.execute("PRAGMA user_version").fetchone() == (last,)
         assert current.execute("SELECT count(*) FROM earlier, later").fetchone() == (0,)
+
+
+def test_a_new_file_has_the_tables_of_a_migrated_one() -> None:
+    with closing(sqlite3.connect(":memory:")) as new, closing(sqlite3.connect(":memory:")) as migrated:
+        migrated.executescript(f"{VERSION_2} PRAGMA user_version = 2;")
+        for connection in (new, migrated):
+            schema.migrate(connection)
+            assert connection.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
+        assert statements_of(new) == statements_of(migrated)
 
 
 def test_a_migration_of_a_file_without_records_keeps_all_rows(folder: Path) -> None:

@@ -51,14 +51,42 @@ class LogKind(IntEnum):
 # Entries from this kind on have their namespace in `id`: the row that would tell it may be deleted.
 FIRST_NAMESPACED_KIND = int(LogKind.CLEAR)
 
-VERSION_2 = """
+_RECORD_INDEXES = """\
+CREATE INDEX record_conflict_keys ON records(namespace, session_id, user_id, kind, conflict_key);
+CREATE INDEX record_times ON records(namespace, session_id, user_id, kind, time_us, id, until_us);
+CREATE INDEX record_sources ON records(namespace, source) WHERE source <> '';
+"""
+_NEW_MESSAGES = """\
+CREATE VIEW new_messages AS
+  SELECT m.lsn, m.session, m.sequence, m.role, m.tokens, m.flags, m.time_us, m.score, m.exchange, m.id_hash,
+         m.fingerprint, l.id, l.body, l.vector, l.crc, l.time_us AS now_us
+  FROM messages m JOIN log l ON l.lsn = m.lsn;
+CREATE TRIGGER insert_new_message INSTEAD OF INSERT ON new_messages BEGIN
+  INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
+    VALUES(NEW.lsn, NEW.session, 1, NEW.sequence, NEW.now_us, NEW.id, NEW.body, NEW.vector, NEW.crc);
+  INSERT INTO messages(session, sequence, lsn, displayed_lsn, first_lsn, role, tokens, displayed_tokens, flags, time_us,
+                       score, exchange, id_hash, fingerprint)
+    VALUES(NEW.session, NEW.sequence, NEW.lsn, NEW.lsn, NEW.lsn, NEW.role, NEW.tokens, NEW.tokens, NEW.flags,
+           NEW.time_us, NEW.score, NEW.exchange, NEW.id_hash, NEW.fingerprint);
+  UPDATE sessions SET version = NEW.lsn, last_sequence = NEW.sequence, last_active_us = NEW.now_us,
+    count_1 = count_1 + (NEW.role = 1), count_2 = count_2 + (NEW.role = 2),
+    count_3 = count_3 + (NEW.role = 3), count_4 = count_4 + (NEW.role = 4),
+    tokens_1 = tokens_1 + (NEW.role = 1) * NEW.tokens, tokens_2 = tokens_2 + (NEW.role = 2) * NEW.tokens,
+    tokens_3 = tokens_3 + (NEW.role = 3) * NEW.tokens, tokens_4 = tokens_4 + (NEW.role = 4) * NEW.tokens,
+    bytes = bytes + length(NEW.body) + coalesce(length(NEW.vector), 0)
+    WHERE row_id = NEW.session;
+END;
+"""
+
+# The tables of a new file. A test compares them with those of a file that was migrated from the oldest version.
+TABLES = f"""
 CREATE TABLE log(
   lsn INTEGER PRIMARY KEY, session INTEGER NOT NULL, kind INTEGER NOT NULL, sequence INTEGER, time_us INTEGER NOT NULL,
   id TEXT, body BLOB, vector BLOB, crc INTEGER, prev INTEGER
 );
 CREATE TABLE messages(
-  session INTEGER NOT NULL, sequence INTEGER NOT NULL, lsn INTEGER NOT NULL, shown_lsn INTEGER NOT NULL,
-  first_lsn INTEGER NOT NULL, role INTEGER NOT NULL, tokens INTEGER NOT NULL, shown_tokens INTEGER NOT NULL,
+  session INTEGER NOT NULL, sequence INTEGER NOT NULL, lsn INTEGER NOT NULL, displayed_lsn INTEGER NOT NULL,
+  first_lsn INTEGER NOT NULL, role INTEGER NOT NULL, tokens INTEGER NOT NULL, displayed_tokens INTEGER NOT NULL,
   flags INTEGER NOT NULL, time_us INTEGER NOT NULL, score REAL,
   exchange INTEGER NOT NULL, id_hash INTEGER NOT NULL, fingerprint BLOB NOT NULL,
   PRIMARY KEY(session, sequence)
@@ -67,17 +95,18 @@ CREATE INDEX message_ids ON messages(session, id_hash);
 CREATE INDEX system_messages ON messages(session, sequence) WHERE role = 1;
 CREATE INDEX exchanges ON messages(session, exchange, sequence) WHERE exchange > 0;
 CREATE TABLE sessions(
-  number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL,
+  row_id INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL,
   version INTEGER NOT NULL, last_sequence INTEGER NOT NULL, window_start INTEGER NOT NULL,
   pruned_count INTEGER NOT NULL,
   count_1 INTEGER NOT NULL, count_2 INTEGER NOT NULL, count_3 INTEGER NOT NULL, count_4 INTEGER NOT NULL,
   tokens_1 INTEGER NOT NULL, tokens_2 INTEGER NOT NULL, tokens_3 INTEGER NOT NULL, tokens_4 INTEGER NOT NULL,
-  create_time_us INTEGER NOT NULL, last_active_us INTEGER NOT NULL, open_calls TEXT,
+  create_time_us INTEGER NOT NULL, last_active_us INTEGER NOT NULL, open_calls TEXT, bytes INTEGER NOT NULL DEFAULT 0,
   UNIQUE(namespace, session_id)
 );
 CREATE TABLE policies(
   namespace TEXT NOT NULL, session_id TEXT NOT NULL,
   auto_prune_tokens INTEGER NOT NULL, strategy INTEGER NOT NULL, model TEXT NOT NULL,
+  summarize INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY(namespace, session_id)
 ) WITHOUT ROWID;
 CREATE TABLE calibrations(
@@ -87,40 +116,28 @@ CREATE TABLE calibrations(
 CREATE TABLE watermarks(
   task TEXT NOT NULL, namespace TEXT NOT NULL, lsn INTEGER NOT NULL, PRIMARY KEY(task, namespace)
 ) WITHOUT ROWID;
-CREATE TABLE set_asides(
+CREATE TABLE dead_letters(
   task TEXT NOT NULL, lsn INTEGER NOT NULL, namespace TEXT NOT NULL, reason TEXT NOT NULL, time_us INTEGER NOT NULL,
   PRIMARY KEY(task, lsn, namespace)
 ) WITHOUT ROWID;
-CREATE TABLE tails(namespace TEXT PRIMARY KEY, lsn INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE erasures(number INTEGER PRIMARY KEY);
+CREATE TABLE last_lsns(namespace TEXT PRIMARY KEY, lsn INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE erased_sessions(row_id INTEGER PRIMARY KEY);
 CREATE TABLE documents(
-  number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
+  row_id INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
   id TEXT NOT NULL, version INTEGER NOT NULL, create_time_us INTEGER NOT NULL, sha256 TEXT NOT NULL,
   tokens INTEGER NOT NULL, chunk_count INTEGER NOT NULL, chunking TEXT NOT NULL,
-  cover INTEGER NOT NULL, first_chunk INTEGER NOT NULL,
+  header INTEGER NOT NULL, first_chunk INTEGER NOT NULL, bytes INTEGER NOT NULL DEFAULT 0,
   UNIQUE(namespace, session_id, user_id, id)
 );
-CREATE TABLE texts(number INTEGER PRIMARY KEY, text BLOB, tokens INTEGER, crc INTEGER);
-CREATE TABLE leftovers(first INTEGER PRIMARY KEY, last INTEGER NOT NULL);
-CREATE VIEW incoming AS
-  SELECT m.lsn, m.session, m.sequence, m.role, m.tokens, m.flags, m.time_us, m.score, m.exchange, m.id_hash,
-         m.fingerprint, l.id, l.body, l.vector, l.crc, l.time_us AS now_us
-  FROM messages m JOIN log l ON l.lsn = m.lsn;
-CREATE TRIGGER incoming_message INSTEAD OF INSERT ON incoming BEGIN
-  INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
-    VALUES(NEW.lsn, NEW.session, 1, NEW.sequence, NEW.now_us, NEW.id, NEW.body, NEW.vector, NEW.crc);
-  INSERT INTO messages(session, sequence, lsn, shown_lsn, first_lsn, role, tokens, shown_tokens, flags, time_us, score,
-                       exchange, id_hash, fingerprint)
-    VALUES(NEW.session, NEW.sequence, NEW.lsn, NEW.lsn, NEW.lsn, NEW.role, NEW.tokens, NEW.tokens, NEW.flags,
-           NEW.time_us, NEW.score, NEW.exchange, NEW.id_hash, NEW.fingerprint);
-  UPDATE sessions SET version = NEW.lsn, last_sequence = NEW.sequence, last_active_us = NEW.now_us,
-    count_1 = count_1 + (NEW.role = 1), count_2 = count_2 + (NEW.role = 2),
-    count_3 = count_3 + (NEW.role = 3), count_4 = count_4 + (NEW.role = 4),
-    tokens_1 = tokens_1 + (NEW.role = 1) * NEW.tokens, tokens_2 = tokens_2 + (NEW.role = 2) * NEW.tokens,
-    tokens_3 = tokens_3 + (NEW.role = 3) * NEW.tokens, tokens_4 = tokens_4 + (NEW.role = 4) * NEW.tokens
-    WHERE number = NEW.session;
-END;
-"""
+CREATE TABLE texts(row_id INTEGER PRIMARY KEY, text BLOB, tokens INTEGER, crc INTEGER);
+CREATE TABLE orphaned_texts(first INTEGER PRIMARY KEY, last INTEGER NOT NULL);
+CREATE TABLE records(
+  row_id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
+  kind INTEGER NOT NULL, id TEXT NOT NULL, conflict_key INTEGER NOT NULL, source TEXT NOT NULL,
+  time_us INTEGER NOT NULL, until_us INTEGER NOT NULL, body INTEGER NOT NULL, bytes INTEGER NOT NULL DEFAULT 0,
+  UNIQUE(namespace, session_id, user_id, kind, id)
+);
+{_RECORD_INDEXES}{_NEW_MESSAGES}"""
 
 VERSION_3 = """
 CREATE TABLE notes(
@@ -166,7 +183,7 @@ END;
 """
 
 # Names only. The view and its trigger are made again, because they refer to the renamed columns.
-VERSION_5 = """
+VERSION_5 = f"""
 DROP VIEW incoming;
 ALTER TABLE messages RENAME COLUMN shown_lsn TO displayed_lsn;
 ALTER TABLE messages RENAME COLUMN shown_tokens TO displayed_tokens;
@@ -180,34 +197,12 @@ ALTER TABLE records RENAME COLUMN slot TO conflict_key;
 DROP INDEX note_slots;
 DROP INDEX note_times;
 DROP INDEX note_sources;
-CREATE INDEX record_conflict_keys ON records(namespace, session_id, user_id, kind, conflict_key);
-CREATE INDEX record_times ON records(namespace, session_id, user_id, kind, time_us, id, until_us);
-CREATE INDEX record_sources ON records(namespace, source) WHERE source <> '';
-ALTER TABLE set_asides RENAME TO dead_letters;
+{_RECORD_INDEXES}ALTER TABLE set_asides RENAME TO dead_letters;
 ALTER TABLE tails RENAME TO last_lsns;
 ALTER TABLE erasures RENAME TO erased_sessions;
 ALTER TABLE erased_sessions RENAME COLUMN number TO row_id;
 ALTER TABLE leftovers RENAME TO orphaned_texts;
-CREATE VIEW new_messages AS
-  SELECT m.lsn, m.session, m.sequence, m.role, m.tokens, m.flags, m.time_us, m.score, m.exchange, m.id_hash,
-         m.fingerprint, l.id, l.body, l.vector, l.crc, l.time_us AS now_us
-  FROM messages m JOIN log l ON l.lsn = m.lsn;
-CREATE TRIGGER insert_new_message INSTEAD OF INSERT ON new_messages BEGIN
-  INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
-    VALUES(NEW.lsn, NEW.session, 1, NEW.sequence, NEW.now_us, NEW.id, NEW.body, NEW.vector, NEW.crc);
-  INSERT INTO messages(session, sequence, lsn, displayed_lsn, first_lsn, role, tokens, displayed_tokens, flags, time_us,
-                       score, exchange, id_hash, fingerprint)
-    VALUES(NEW.session, NEW.sequence, NEW.lsn, NEW.lsn, NEW.lsn, NEW.role, NEW.tokens, NEW.tokens, NEW.flags,
-           NEW.time_us, NEW.score, NEW.exchange, NEW.id_hash, NEW.fingerprint);
-  UPDATE sessions SET version = NEW.lsn, last_sequence = NEW.sequence, last_active_us = NEW.now_us,
-    count_1 = count_1 + (NEW.role = 1), count_2 = count_2 + (NEW.role = 2),
-    count_3 = count_3 + (NEW.role = 3), count_4 = count_4 + (NEW.role = 4),
-    tokens_1 = tokens_1 + (NEW.role = 1) * NEW.tokens, tokens_2 = tokens_2 + (NEW.role = 2) * NEW.tokens,
-    tokens_3 = tokens_3 + (NEW.role = 3) * NEW.tokens, tokens_4 = tokens_4 + (NEW.role = 4) * NEW.tokens,
-    bytes = bytes + length(NEW.body) + coalesce(length(NEW.vector), 0)
-    WHERE row_id = NEW.session;
-END;
-"""
+{_NEW_MESSAGES}"""
 
 SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
   FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.row_id)"""
@@ -216,18 +211,22 @@ DOCUMENT_BYTES = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE 
 RECORD_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.row_id = records.body), 0)"
 
 RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION = 3, 4, 5
-# Each migration makes its version out of the one before it; the first makes it out of an empty file. Version 1 was
-# changed in place during development: its number does not tell which tables a file has, so it cannot be read.
-MIGRATIONS = {2: VERSION_2, RECORDS_VERSION: VERSION_3, BYTES_VERSION: VERSION_4, NAMES_VERSION: VERSION_5}
-OLDEST, NEWEST = min(MIGRATIONS), max(MIGRATIONS)
+# Each migration makes its version out of the one before it. Version 1 was changed in place during development: its
+# number does not tell which tables a file has, so it cannot be read.
+MIGRATIONS = {RECORDS_VERSION: VERSION_3, BYTES_VERSION: VERSION_4, NAMES_VERSION: VERSION_5}
+OLDEST, NEWEST = min(MIGRATIONS) - 1, max(MIGRATIONS)
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the file to the newest version. Each migration is one transaction: a kill leaves a whole version."""
+    """Create the tables of a new file, or bring a file to the newest version.
+
+    Each step is one transaction: a kill leaves a whole version.
+    """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    for next_version in range(max(version + 1, OLDEST), NEWEST + 1):
+    versions = range(version + 1, NEWEST + 1) if version else [NEWEST]
+    for next_version in versions:
         connection.executescript(
-            f"BEGIN IMMEDIATE;{MIGRATIONS[next_version]}"
+            f"BEGIN IMMEDIATE;{MIGRATIONS[next_version] if version else TABLES}"
             f"PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={next_version};COMMIT;"
         )
 
