@@ -1,5 +1,6 @@
 """Fixtures of many tests: a sidecar in a separate process, and a client."""
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -73,6 +74,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if marker := marker_of(item.path):
             item.add_marker(marker)
+
+
+def pytest_collection_finish() -> None:
+    """Exempt modules, tests and loaded files from garbage collections: they are most objects and live to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")

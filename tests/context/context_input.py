@@ -1,6 +1,7 @@
 """Generated inputs of contexts, and token counts by the documented rule."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -49,6 +50,8 @@ def window_of(messages: list[WindowMessage]) -> ConversationWindow:
 texts = st.one_of(st.text(max_size=60), st.integers(1, 200).map(lambda lines: "a line of a log\n" * lines))
 "Texts of messages; some are large, as tool results are."
 
+message_kinds = st.sampled_from(["user", "assistant", "call", "answer", "orphan"])
+
 
 @st.composite
 def windows(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
@@ -57,7 +60,7 @@ def windows(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
     open_calls: list[int] = []
     for _ in range(draw(st.integers(0, 14))):
         number = len(messages) + 1
-        kind = draw(st.sampled_from(["user", "assistant", "call", "answer", "orphan"]))
+        kind = draw(message_kinds)
         text = draw(texts)
         if kind == "call":
             messages.append(
@@ -83,6 +86,7 @@ def retrieved(name: str, text: str, score: float, place: int = 0) -> Item:
     return Item(name, text, score=score, relevance=score, lines=lines)
 
 
+@cache  # Hypothesis checks each new strategy before its first example
 def items(prefix: str, max_items: int = 6) -> st.SearchStrategy[tuple[Item, ...]]:
     texts = st.text(min_size=1, max_size=200).map(str.strip).filter(bool)
     return st.lists(texts, max_size=max_items).map(
