@@ -60,7 +60,7 @@ def _duplicate_classes(modules: Sequence[Module]) -> dict[str, list[str]]:
     """Return public classes with the same name, except those that extend their namesake."""
     places: dict[str, list[str]] = defaultdict(list)
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not _implements_namesake(node):
                 places[node.name].append(f"{module.place}:{node.lineno}")
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
@@ -72,7 +72,7 @@ def _implements_namesake(node: ast.ClassDef) -> bool:
 
 def _long_functions(modules: Sequence[Module]) -> Iterator[tuple[str, int]]:
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 line_count = (node.end_lineno or node.lineno) - node.lineno + 1
                 if line_count > MAX_FUNCTION_LINES:

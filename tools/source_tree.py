@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 GENERATED = "v1"
@@ -19,6 +20,11 @@ class Module:
     "Dotted name, with the package."
     tree: ast.Module
     line_count: int
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree. To walk it takes longer than to parse it."""
+        return tuple(ast.walk(self.tree))
 
     @property
     def is_init(self) -> bool:
@@ -59,7 +65,7 @@ class SourceTree:
         return self._imports[module.place]
 
     def _find_imports(self, module: Module) -> Iterator[str]:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):

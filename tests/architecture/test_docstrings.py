@@ -3,24 +3,27 @@
 import ast
 import builtins
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+from tools.source_tree import SourceTree
+
+Nodes = Iterable[ast.AST]
+
 PACKAGE = Path(__file__).resolve().parents[2] / "memsidecar"
-SOURCES = [file for file in PACKAGE.rglob("*.py") if file.parent != PACKAGE / "v1"]
 CAMEL_CASE = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+\b")
 PROPER_NOUNS = frozenset({"LangChain", "LangGraph", "LlamaIndex"})
 
 
-def _docstrings(tree: ast.Module) -> str:
+def _docstrings(nodes: Nodes) -> str:
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = (node for node in ast.walk(tree) if isinstance(node, documented))
-    return "\n".join(filter(None, map(ast.get_docstring, nodes)))
+    return "\n".join(filter(None, (ast.get_docstring(node) for node in nodes if isinstance(node, documented))))
 
 
-def _names(tree: ast.Module) -> set[str]:
+def _names(nodes: Nodes) -> set[str]:
     """Return every identifier that the code uses, and the words of its literals: RPCs are named in tables."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.Attribute):
@@ -33,12 +36,12 @@ def _names(tree: ast.Module) -> set[str]:
 
 
 def test_docstrings_name_what_exists() -> None:
-    trees = {file: ast.parse(file.read_text()) for file in SOURCES}
-    known = set(dir(builtins)) | PROPER_NOUNS | set().union(*map(_names, trees.values()))
+    modules = SourceTree.read(PACKAGE).modules
+    known = set(dir(builtins)) | PROPER_NOUNS | set().union(*(_names(module.nodes) for module in modules))
     unknown = {
-        f"{file.relative_to(PACKAGE)}: {name}"
-        for file, tree in trees.items()
-        for name in CAMEL_CASE.findall(_docstrings(tree))
+        f"{module.place}: {name}"
+        for module in modules
+        for name in CAMEL_CASE.findall(_docstrings(module.nodes))
         if name not in known
     }
     assert not unknown

@@ -197,7 +197,7 @@ def _packages_that_may_import(target: str) -> set[str] | None:
 
 def readers_of_the_environment(tree: SourceTree) -> Iterator[str]:
     for module in tree.modules:
-        if module.top not in ENVIRONMENT and any(map(_reads_environment, ast.walk(module.tree))):
+        if module.top not in ENVIRONMENT and any(map(_reads_environment, module.nodes)):
             yield f"{module.place} reads the environment: only settings may"
 
 
@@ -215,7 +215,7 @@ def _reads_environment(node: ast.AST) -> bool:
 
 def handlers_that_catch_everything(tree: SourceTree) -> Iterator[str]:
     for module in tree.modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ExceptHandler) and _catches_all(node.type) and module.place not in CATCH_ALL:
                 yield f"{module.place}:{node.lineno} catches everything"
 
@@ -229,7 +229,7 @@ def _catches_all(caught: ast.expr | None) -> bool:
 
 def imports_inside_functions(tree: SourceTree) -> Iterator[str]:
     for module in tree.modules:
-        functions = (node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        functions = (node for node in module.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
         lines = {
             node.lineno
             for function in functions
