@@ -15,6 +15,7 @@ import pytest
 from memsidecar.stores.sqlite.integrity import examine
 from tests.faults.acknowledged import Acknowledged
 from tests.faults.concurrent_writers import ConcurrentWriters
+from tests.support.kill_rounds import KILL_ROUNDS
 from tests.support.process import CALL_SECONDS, SidecarProcess
 
 ROUNDS_PER_GENERATION = 10
@@ -98,4 +99,4 @@ def test_nothing_acknowledged_is_lost_duplicated_or_moved_by_many_kills(
 ) -> None:
     seed = os.environ.get("KILL_SEED", str(time.time_ns()))
     print(f"KILL_SEED={seed}")
-    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "200")), report_progress)
+    Rounds(data_dir, seed).run(KILL_ROUNDS, report_progress)

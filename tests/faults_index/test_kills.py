@@ -14,6 +14,7 @@ import pytest
 from tests.faults_index.acknowledged import FLAGS, AcknowledgedMessages
 from tests.faults_index.index_files import IndexFiles, until
 from tests.faults_index.writer import Writer
+from tests.support.kill_rounds import KILL_ROUNDS
 from tests.support.process import SidecarProcess
 
 ROUNDS_PER_NAMESPACE = 8
@@ -123,4 +124,4 @@ def test_the_index_is_complete_after_kills(data_dir: Path) -> None:
 def test_the_index_is_complete_after_many_kills(data_dir: Path, report_progress: Callable[[str], None]) -> None:
     seed = os.environ.get("KILL_SEED", str(time.time_ns()))
     print(f"KILL_SEED={seed}")
-    Rounds(data_dir, seed).run(int(os.environ.get("KILL_ROUNDS", "100")), report_progress)
+    Rounds(data_dir, seed).run(KILL_ROUNDS, report_progress)

@@ -1,10 +1,8 @@
-"""The process that is killed: applies a log repeatedly from the watermark of the table.
+"""The process that is killed: applies a log repeatedly from the watermark of the table."""
 
-Prints a line when it is ready, and starts on input.
-"""
-
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from memsidecar.stores.contract.index import IndexBatch, Table
 from memsidecar.stores.lance.index import LanceIndex
@@ -45,8 +43,9 @@ def open_index(folder: Path) -> LanceIndex:
     return LanceIndex(folder, memory_bytes=CACHE_BYTES, retention_seconds=0.0, vector_index_rows=60)
 
 
-if __name__ == "__main__":
-    print("ready", flush=True)
-    sys.stdin.readline()
-    index = open_index(Path(sys.argv[1]))
+def run(folder: Path, connection: "Connection[Any, Any]") -> None:
+    """Send a message when ready, and start when one arrives."""
+    connection.send("ready")
+    connection.recv()
+    index = open_index(folder)
     work(index.open(NAMESPACE, 1) or index.create(NAMESPACE, FIRST))
