@@ -22,8 +22,11 @@ def report(client: Client, model: str, estimated: int, actual: int, namespace: s
 
 @pytest.fixture
 def model() -> str:
-    """Return an estimated model that no other test reports usage of."""
-    return f"claude-{uuid4()}"
+    """Return an estimated model that no other test reports usage of.
+
+    The word before the id matters: `claude-8` is a model of another family.
+    """
+    return f"claude-test-{uuid4()}"
 
 
 def test_messages_and_tokens_are_counted_by_role(conversation: Conversation) -> None:
