@@ -156,7 +156,7 @@ def section_limits(
             defaults.documents, 0.20, _NO_LIMIT, 0.30, defaults.documents_items, defaults.documents_max_items
         ),
         SECTION_EPISODIC: _Rule(
-            defaults.episodic, 0.25, 400, 0.30, defaults.episodic_items, defaults.episodic_max_items
+            defaults.episodic, 0.25, 400, 0.60, defaults.episodic_items, defaults.episodic_max_items
         ),
         SECTION_WORKING: _Rule(
             defaults.working, ceiling=0.60, items=max(defaults.working_turns, _scaled(defaults.working_turns, tokens))

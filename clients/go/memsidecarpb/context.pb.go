@@ -45,7 +45,7 @@ const (
 	// or 20 % of a small budget; up to 30 % and 20 chunks.
 	Section_SECTION_DOCUMENTS Section = 6
 	// Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400 tokens or 25 % of a
-	// small budget; up to 30 % and 30 items.
+	// small budget; up to 60 % and 30 items.
 	Section_SECTION_EPISODIC Section = 7
 	// Tool artifacts that are relevant to the query. 200 tokens and 3 artifacts; up to 5 %. Facts, hints, summary and
 	// artifacts together have at most 800 tokens, 10 % of a budget above 8,000, and 30 % of a small one.

@@ -39,7 +39,7 @@ export type Scope = "unspecified" | "session" | "user" | "namespace";
  * - `"documents"`: Document chunks, from the caller and from retrieval, best first. 800 tokens and 3 chunks, at
  * least 800 tokens or 20 % of a small budget; up to 30 % and 20 chunks.
  * - `"episodic"`: Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400
- * tokens or 25 % of a small budget; up to 30 % and 30 items.
+ * tokens or 25 % of a small budget; up to 60 % and 30 items.
  * - `"artifacts"`: Tool artifacts that are relevant to the query. 200 tokens and 3 artifacts; up to 5 %. Facts,
  * hints, summary and artifacts together have at most 800 tokens, 10 % of a budget above 8,000, and 30 % of a small
  * one.

@@ -548,7 +548,7 @@ export enum Section {
 
   /**
    * Earlier messages, retrieved for the query, oldest first. 400 tokens and 3 items, at least 400 tokens or 25 % of a
-   * small budget; up to 30 % and 30 items.
+   * small budget; up to 60 % and 30 items.
    *
    * @generated from enum value: SECTION_EPISODIC = 7;
    */
