@@ -26,6 +26,7 @@ class Previewer:
         message = Message()
         message.CopyFrom(whole.message)
         message.ClearField("reasoning")
+        message.synthetic = True
         self._shorten_calls(message, max_tokens // 2)
         total = whole.text_tokens - self._tokens_besides_content(whole.message) - self.count(whole.message.reasoning)
         message.content = self._shorten(message, total, max_tokens - self._tokens_besides_content(message))

@@ -71,6 +71,7 @@ def test_a_large_tool_result_is_shown_as_a_preview(client: Client, budget: int) 
     (result,) = [message for message in built.messages if message.role == ROLE_TOOL]
     assert result.content.startswith("2026-11-03T02:14:07Z billing-build step 0:") or budget < 500
     assert f"tokens left out; the whole is message {result.id}]" in result.content
+    assert result.synthetic
     (receipt,) = [item for item in section_of(built, "WORKING").items if item.id == result.id]
     assert (receipt.reason, receipt.included) == (INCLUSION_SHORTENED, True)
     assert built.total_tokens <= budget
