@@ -173,15 +173,23 @@ class CorrectionLinker:
 
 def _matching(newer: Sequence[Correction], found: LocatedMessage) -> Iterator[tuple[Correction, Statement]]:
     """Yield the corrections of a message, with the sentence that they correct."""
-    for sentence in split_sentences(content_of(found)[:_MAX_CHARACTERS])[:_MAX_STATEMENTS]:
-        folded = sentence.lower()
-        # Parsing takes most of the time, and most sentences share no word with a correction.
-        related = [each for each in newer if any(word in folded for word in each.statement.kinds)]
-        near = [each for each in newer if each.is_strong and _is_near(each, found)]
-        if related or near:
+    content = content_of(found)[:_MAX_CHARACTERS]
+    near = [each for each in newer if each.is_strong and _is_near(each, found)]
+    # Parsing takes most of the time, and most messages and sentences share no word with a correction.
+    related = _sharing_words(newer, content)
+    if not related and not near:
+        return
+    for sentence in split_sentences(content)[:_MAX_STATEMENTS]:
+        sharing = _sharing_words(related, sentence)
+        if sharing or near:
             statement = Statement.parse(sentence)
-            yield from ((each, statement) for each in related if corrects(each.statement, statement, each.is_strong))
+            yield from ((each, statement) for each in sharing if corrects(each.statement, statement, each.is_strong))
             yield from ((each, statement) for each in near if corrects_nearby(each.statement, statement))
+
+
+def _sharing_words(corrections: Sequence[Correction], text: str) -> list[Correction]:
+    contains = text.lower().__contains__
+    return [each for each in corrections if any(map(contains, each.statement.kinds))]
 
 
 def _is_newer(correction: Correction, found: LocatedMessage) -> bool:

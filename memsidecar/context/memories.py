@@ -246,7 +246,7 @@ class SeenTexts:
     def has_similar(self, terms: frozenset[str]) -> bool:
         """Tell whether a text with nearly the same terms was seen; if not, remember this one."""
         required = ceil(NEAR_DUPLICATE_OVERLAP * len(terms))
-        first = sorted(terms, key=lambda term: (-len(term), term))[: len(terms) - required + 1]
+        first = sorted(sorted(terms), key=len, reverse=True)[: len(terms) - required + 1]
         if any(_is_near_duplicate(terms, other) for term in first for other in self._sets[term]):
             return True
         for term in first:
@@ -255,7 +255,11 @@ class SeenTexts:
 
 
 def _is_near_duplicate(terms: frozenset[str], other: frozenset[str]) -> bool:
-    return len(terms & other) >= NEAR_DUPLICATE_OVERLAP * len(terms | other)
+    smaller, larger = sorted((len(terms), len(other)))
+    if smaller < NEAR_DUPLICATE_OVERLAP * larger:
+        return False
+    shared = len(terms & other)
+    return shared >= NEAR_DUPLICATE_OVERLAP * (smaller + larger - shared)
 
 
 class Memories:

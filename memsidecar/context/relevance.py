@@ -62,9 +62,9 @@ class RelevanceFilter:
         omitted: list[Omission] = []
         seen = SeenTexts()
         tokens = 0
+        most_tokens, most_items = _OVERSAMPLING * self.limit.ceiling, _OVERSAMPLING * self.limit.max_items
         for pointer, found in hits:
-            most = _OVERSAMPLING * self.limit.ceiling, _OVERSAMPLING * self.limit.max_items
-            enough = tokens > most[0] or len(kept.items) > most[1]
+            enough = tokens > most_tokens or len(kept.items) > most_items
             reason = INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
             if reason is None and seen.has_similar(frozenset(tokenize(content_of(found)))):
                 reason = INCLUSION_DUPLICATE

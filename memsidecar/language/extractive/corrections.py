@@ -130,8 +130,7 @@ def is_correction(text: str) -> bool:
 
 def may_correct(text: str) -> bool:
     """Return False for most texts without a cue. Much faster than the search for cues."""
-    folded = text.lower()
-    return any(part in folded for part in _CUE_PARTS)
+    return any(map(text.lower().__contains__, _CUE_PARTS))
 
 
 def is_strong_cue(text: str) -> bool:
