@@ -15,7 +15,7 @@ from memsidecar.context.corrections import (
     corrections_of_hit,
     corrections_of_window,
 )
-from memsidecar.context.memories import MemoryUnits, MemoryWriter, content_of, id_of, passage_terms, place_of
+from memsidecar.context.memories import DecodedMessage, MemoryUnits, MemoryWriter, decode, passage_terms
 from memsidecar.context.packing import ContextInput, Packer
 from memsidecar.context.reduction import Previewer
 from memsidecar.context.relevance import (
@@ -35,7 +35,6 @@ from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.facts import MessageName
 from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.layers.working.conversation import Conversation
-from memsidecar.stores.contract import LocatedMessage
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.models import lookup
 from memsidecar.v1.context_pb2 import (
@@ -212,25 +211,30 @@ class ContextBuilder:
             # Only a debug search returns repetitions of the question.
             repeats=same_question(query if request.debug else ""),
         )
-        hits = [hit for hit in retrieved.memories if _has_text(hit[1])]
+        decoded = [(pointer, decode(located)) for pointer, located in retrieved.memories]
+        hits = [hit for hit in decoded if _has_text(hit[1])]
         memories, rejected = relevant(hits)
         link = self._linker(prepared, [found for _, found in hits] if memories else [])
 
-        def is_hidden(found: LocatedMessage) -> bool:
-            return prepared.is_shown(*place_of(found)) or link.is_superseded(found)
+        def is_hidden(found: DecodedMessage) -> bool:
+            return prepared.is_shown(*found.place) or link.is_superseded(found)
 
         complete = MemoryUnits(writer, relevant.item, self.sources.working.read.surroundings, is_hidden)
         return tuple(complete(link(memories))), rejected
 
-    def _linker(self, prepared: PreparedContext, hits: Sequence[LocatedMessage]) -> CorrectionLinker:
+    def _linker(self, prepared: PreparedContext, hits: Sequence[DecodedMessage]) -> CorrectionLinker:
         """Return the linker of memories with their corrections, among the hits and in the visible conversation."""
         owner = self.sources.owner(prepared.request, prepared.head)
-        others = [found for found in hits if not prepared.is_shown(*place_of(found))]
+        others = [found for found in hits if not prepared.is_shown(*found.place)]
 
-        def find(name: MessageName) -> LocatedMessage | None:
-            loaded = (found for found in others if (found.key.session_id, id_of(found)) == name)
-            found = next(loaded, None) or self.sources.locate(owner.namespace, *name)
-            return None if found is None or prepared.is_shown(*place_of(found)) else found
+        def find(name: MessageName) -> DecodedMessage | None:
+            loaded = (found for found in others if (found.located.key.session_id, found.wire.id) == name)
+            found = next(loaded, None)
+            if found is not None:
+                return found
+            located = self.sources.locate(owner.namespace, *name)
+            is_unseen = located is not None and not prepared.is_shown(located.session, located.message.sequence)
+            return decode(located) if located and is_unseen else None
 
         retrieved = (correction for found in others for correction in corrections_of_hit(found))
         corrections = [*prepared.corrections(), *islice(retrieved, MAX_CORRECTIONS)]
@@ -256,9 +260,9 @@ class ContextBuilder:
         self.echoes.add_injected(prepared.request.key, last, *(message.content for message in served))
 
 
-def _has_text(found: LocatedMessage) -> bool:
+def _has_text(found: DecodedMessage) -> bool:
     """Tell whether a message can be shown as a memory. One that only calls tools has nothing to show."""
-    return found.message.role != Role.SYSTEM and bool(content_of(found).strip())
+    return found.role != Role.SYSTEM and not found.is_empty
 
 
 def _text_of(question: StoredMessage | None) -> str:

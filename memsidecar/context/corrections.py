@@ -1,10 +1,10 @@
 """Corrections among memories: a statement is never shown without the later one that supersedes it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from memsidecar.context.memories import MemoryItem, Place, content_of, id_of, place_of
+from memsidecar.context.memories import DecodedMessage, MemoryItem, Place
 from memsidecar.context.window import WindowMessage
 from memsidecar.domain.message import Role
 from memsidecar.domain.session import SessionHead
@@ -20,7 +20,6 @@ from memsidecar.language.extractive.corrections import (
     names_no_subject,
 )
 from memsidecar.layers.semantic.facts import MessageName
-from memsidecar.stores.contract import LocatedMessage
 
 _MAX_CHARACTERS = 1_500
 "The beginning of a message in which statements are looked for."
@@ -39,7 +38,7 @@ class Correction(NamedTuple):
 
     statement: Statement
     time_us: int
-    found: LocatedMessage | None
+    found: DecodedMessage | None
     place: Place
     user_id: str
     is_strong: bool
@@ -48,17 +47,17 @@ class Correction(NamedTuple):
 class _Later(NamedTuple):
     """What supersedes a message: a memory to show with it, or None if it is shown, or known, in another place."""
 
-    found: LocatedMessage | None
+    found: DecodedMessage | None
     is_needed: bool = False
     "The correction is not understood without what it corrects."
 
 
-def corrections_of_hit(found: LocatedMessage) -> Iterator[Correction]:
+def corrections_of_hit(found: DecodedMessage) -> Iterator[Correction]:
     """Yield the sentences of a user's message that may correct an earlier one."""
-    if found.message.role == Role.USER:
-        for statement in _cues(content_of(found)):
+    if found.role == Role.USER:
+        for statement in _cues(found.content):
             yield Correction(
-                statement, found.message.time_us, found, place_of(found), found.user_id, is_strong_cue(statement.text)
+                statement, found.time_us, found, found.place, found.located.user_id, is_strong_cue(statement.text)
             )
 
 
@@ -89,11 +88,11 @@ class CorrectionLinker:
 
     corrections: Sequence[Correction]
     superseded: Mapping[MessageName, Sequence[MessageName]]
-    find: Callable[[MessageName], LocatedMessage | None]
+    find: Callable[[MessageName], DecodedMessage | None]
 
     def __call__(self, memories: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Return the memories, best first. A corrected one becomes a part of its correction, at the better place."""
-        homes = {place_of(found): at for at, memory in enumerate(memories) for found in memory.messages}
+        homes = {found.place: at for at, memory in enumerate(memories) for found in memory.messages}
         linked: list[MemoryItem | None] = list(memories)
         for at, memory in enumerate(memories):
             for found in memory.messages:
@@ -103,11 +102,11 @@ class CorrectionLinker:
                     break
         return [memory for memory in linked if memory is not None]
 
-    def is_superseded(self, found: LocatedMessage) -> bool:
+    def is_superseded(self, found: DecodedMessage) -> bool:
         return self._superseding(found) is not None
 
     def _link(
-        self, linked: list[MemoryItem | None], homes: dict[Place, int], at: int, found: LocatedMessage, later: _Later
+        self, linked: list[MemoryItem | None], homes: dict[Place, int], at: int, found: DecodedMessage, later: _Later
     ) -> None:
         """Move the memory at `at` into that of its correction, which takes the better place of the two."""
         memory = linked[at]
@@ -115,45 +114,44 @@ class CorrectionLinker:
             return
         marked = (*memory.superseded, *memory.messages)
         if later.found is None:
-            linked[at] = replace(memory, outdated=frozenset({*memory.outdated, place_of(found)}))
+            linked[at] = memory._replace(outdated=frozenset({*memory.outdated, found.place}))
             return
-        home = homes.get(place_of(later.found), at)
+        home = homes.get(later.found.place, at)
         other = linked[home] if home != at else None
-        base = other or replace(memory, messages=(later.found,), superseded=(), outdated=frozenset())
-        newest = sorted((*base.superseded, *marked), key=lambda each: each.message.time_us)[-_MAX_SUPERSEDED:]
-        joined = replace(
-            base,
+        base = other or memory._replace(messages=(later.found,), superseded=(), outdated=frozenset())
+        newest = sorted((*base.superseded, *marked), key=lambda each: each.time_us)[-_MAX_SUPERSEDED:]
+        joined = base._replace(
             pointer=max(memory.pointer, base.pointer, key=lambda pointer: pointer.score),
             superseded=tuple(newest),
-            outdated=base.outdated | memory.outdated | {place_of(found)},
+            outdated=base.outdated | memory.outdated | {found.place},
             needs_superseded=base.needs_superseded or later.is_needed,
         )
         first, last = min(at, home), max(at, home)
         linked[last] = None
         linked[first] = joined
         for each in (*joined.messages, *joined.superseded):
-            homes[place_of(each)] = first
+            homes[each.place] = first
 
-    def _newest(self, found: LocatedMessage) -> _Later | None:
+    def _newest(self, found: DecodedMessage) -> _Later | None:
         """Return what supersedes a message in the end: a correction may be corrected itself."""
         later: _Later | None = None
-        seen = {place_of(found)}
+        seen = {found.place}
         for _ in range(_MAX_STEPS):
             step = self._superseding(found)
             if step is None:
                 return later
-            if step.found is None or place_of(step.found) in seen:
+            if step.found is None or step.found.place in seen:
                 return later or step
             later = step
             found = step.found
-            seen.add(place_of(found))
+            seen.add(found.place)
         return later
 
-    def _superseding(self, found: LocatedMessage) -> _Later | None:
+    def _superseding(self, found: DecodedMessage) -> _Later | None:
         by_facts = self._superseding_facts(found)
         if by_facts is not None and by_facts.found is not None:
             return by_facts
-        if found.message.role not in (Role.USER, Role.ASSISTANT):
+        if found.role not in (Role.USER, Role.ASSISTANT):
             return by_facts
         newer = [each for each in self.corrections if _is_newer(each, found)]
         matching = list(_matching(newer, found)) if newer else []
@@ -164,16 +162,16 @@ class CorrectionLinker:
         )
         return _Later(correction.found, is_needed=names_no_subject(correction.statement, statement))
 
-    def _superseding_facts(self, found: LocatedMessage) -> _Later | None:
-        sources = self.superseded.get((found.key.session_id, id_of(found))) if self.superseded else None
+    def _superseding_facts(self, found: DecodedMessage) -> _Later | None:
+        sources = self.superseded.get((found.located.key.session_id, found.wire.id)) if self.superseded else None
         if sources is None:
             return None
         return _Later(self.find(sources[-1]) if sources else None)
 
 
-def _matching(newer: Sequence[Correction], found: LocatedMessage) -> Iterator[tuple[Correction, Statement]]:
+def _matching(newer: Sequence[Correction], found: DecodedMessage) -> Iterator[tuple[Correction, Statement]]:
     """Yield the corrections of a message, with the sentence that they correct."""
-    content = content_of(found)[:_MAX_CHARACTERS]
+    content = found.content[:_MAX_CHARACTERS]
     near = [each for each in newer if each.is_strong and _is_near(each, found)]
     # Parsing takes most of the time, and most messages and sentences share no word with a correction.
     related = _sharing_words(newer, content)
@@ -192,14 +190,14 @@ def _sharing_words(corrections: Sequence[Correction], text: str) -> list[Correct
     return [each for each in corrections if any(map(contains, each.statement.kinds))]
 
 
-def _is_newer(correction: Correction, found: LocatedMessage) -> bool:
+def _is_newer(correction: Correction, found: DecodedMessage) -> bool:
     """Tell whether the user said the correction after the message."""
-    session, sequence = place_of(found)
+    session, sequence = found.place
     if correction.place[0] == session:
         return correction.place[1] > sequence
-    return correction.user_id == found.user_id and correction.time_us > found.message.time_us
+    return correction.user_id == found.located.user_id and correction.time_us > found.time_us
 
 
-def _is_near(correction: Correction, found: LocatedMessage) -> bool:
-    session, sequence = place_of(found)
+def _is_near(correction: Correction, found: DecodedMessage) -> bool:
+    session, sequence = found.place
     return correction.place[0] == session and 0 < correction.place[1] - sequence <= _MAX_DISTANCE

@@ -1,11 +1,10 @@
-"""Memories: messages of earlier conversations that are shown together, their texts, and near-duplicates among them."""
+"""Memories: messages of earlier conversations that are shown together, and their texts."""
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
-from math import ceil
+from typing import NamedTuple
 
 from memsidecar.context.sections import CountTokens, Item, Line, format_date
 from memsidecar.domain.message import Role, StoredMessage
@@ -19,7 +18,6 @@ from memsidecar.v1.message_pb2 import Message
 Place = tuple[int, int]
 "Session row and sequence of a message."
 
-NEAR_DUPLICATE_OVERLAP = 0.85
 OUTDATED, PARTLY_OUTDATED = "(superseded later)", "(partly superseded later)"
 _BETWEEN = " / "
 _NEIGHBOUR_TOKENS = 60
@@ -40,8 +38,22 @@ _MAX_READS = 4
 _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryItem:
+class DecodedMessage(NamedTuple):
+    """A stored message, decoded once: a build reads its text many times."""
+
+    located: LocatedMessage
+    wire: Message
+    content: str
+    place: Place
+    role: int
+    time_us: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.content or self.content.isspace()
+
+
+class MemoryItem(NamedTuple):
     """One hit, or several hits that are shown together, in order; scored by the best of them.
 
     `superseded` are messages that these correct. They are shown only together with them, if there is room, or in any
@@ -49,8 +61,8 @@ class MemoryItem:
     """
 
     pointer: RankedHit
-    messages: tuple[LocatedMessage, ...]
-    superseded: tuple[LocatedMessage, ...] = ()
+    messages: tuple[DecodedMessage, ...]
+    superseded: tuple[DecodedMessage, ...] = ()
     outdated: frozenset[Place] = frozenset()
     needs_superseded: bool = False
 
@@ -59,22 +71,20 @@ def speaker(message: Message) -> str:
     return message.name or _SPEAKERS[Role(int(message.role))]
 
 
-def content_of(found: LocatedMessage) -> str:
-    return Message.FromString(found.message.body).content
+def decode(located: LocatedMessage) -> DecodedMessage:
+    stored = located.message
+    wire = Message.FromString(stored.body)
+    return DecodedMessage(located, wire, wire.content, (located.session, stored.sequence), stored.role, stored.time_us)
 
 
-def id_of(found: LocatedMessage) -> str:
-    return Message.FromString(found.message.body).id
-
-
-def place_of(found: LocatedMessage) -> Place:
-    return found.session, found.message.sequence
-
-
-def best_of(memory: MemoryItem) -> LocatedMessage:
+def best_of(memory: MemoryItem) -> DecodedMessage:
     """Return the best hit of a memory; of a correction that is no hit itself the first message."""
-    key = memory.pointer.lsn, memory.pointer.sequence
-    return next((each for each in memory.messages if (each.lsn, each.message.sequence) == key), memory.messages[0])
+    if len(memory.messages) > 1:
+        lsn, sequence = memory.pointer.lsn, memory.pointer.sequence
+        for each in memory.messages:
+            if each.located.lsn == lsn and each.place[1] == sequence:
+                return each
+    return memory.messages[0]
 
 
 def passage_terms(query: str) -> frozenset[str]:
@@ -94,38 +104,35 @@ class MemoryWriter:
 
     def lines(
         self,
-        messages: Iterable[LocatedMessage],
-        neighbours: Iterable[LocatedMessage] = (),
+        messages: Iterable[DecodedMessage],
+        neighbours: Iterable[DecodedMessage] = (),
         outdated: frozenset[Place] = frozenset(),
     ) -> tuple[Line, ...]:
         """Return a line for the messages of each session. Neighbours are shorter; what is outdated is marked."""
         sizes = [(found, self.max_tokens) for found in messages]
         sizes += [(found, min(self.max_tokens, _NEIGHBOUR_TOKENS)) for found in neighbours]
         sizes.sort(key=lambda each: _when(each[0]))
-        groups = groupby(sizes, key=lambda each: each[0].session)
+        groups = groupby(sizes, key=lambda each: each[0].place[0])
         return tuple(self._line(list(group), outdated) for _, group in groups)
 
-    def _line(self, messages: Sequence[tuple[LocatedMessage, int]], outdated: frozenset[Place]) -> Line:
+    def _line(self, messages: Sequence[tuple[DecodedMessage, int]], outdated: frozenset[Place]) -> Line:
         first, _ = messages[0]
         return Line(
-            _BETWEEN.join(self._spoken(found, limit, place_of(found) in outdated) for found, limit in messages),
-            first.session,
-            first.message.time_us,
-            first.message.sequence,
-            format_date(first.message.time_us, self.now_us),
+            _BETWEEN.join([self._spoken(found, limit, found.place in outdated) for found, limit in messages]),
+            *(first.place[0], first.time_us, first.place[1]),
+            format_date(first.time_us, self.now_us),
         )
 
-    def _spoken(self, found: LocatedMessage, max_tokens: int, is_outdated: bool) -> str:
-        message = Message.FromString(found.message.body)
-        content = message.content.strip()
-        if found.message.tokens > max_tokens:
+    def _spoken(self, found: DecodedMessage, max_tokens: int, is_outdated: bool) -> str:
+        content = found.content.strip()
+        if found.located.message.tokens > max_tokens:
             content = passage(content, self.terms, max_tokens, self.count)
         if is_outdated:
             content += f" {PARTLY_OUTDATED if len(split_sentences(content)) > 1 else OUTDATED}"
-        return f"{speaker(message)}: {content}"
+        return f"{speaker(found.wire)}: {content}"
 
-    def is_cut(self, found: LocatedMessage) -> bool:
-        return found.message.tokens > self.max_tokens
+    def is_cut(self, found: DecodedMessage) -> bool:
+        return found.located.message.tokens > self.max_tokens
 
 
 @dataclass(frozen=True)
@@ -135,15 +142,13 @@ class MemoryUnits:
     writer: MemoryWriter
     to_item: Callable[[MemoryItem], Item]
     surroundings: Callable[[LocatedMessage], Sequence[StoredMessage]]
-    is_hidden: Callable[[LocatedMessage], bool]
+    is_hidden: Callable[[DecodedMessage], bool]
     "Tells whether a neighbour is not shown: the conversation shows it, or a later message supersedes it."
 
     def __call__(self, memories: Sequence[MemoryItem]) -> list[Item]:
         """Return the items of the memories, best first. A hit that belongs to a better one joins it."""
         places = {
-            place_of(found): at
-            for at, memory in enumerate(memories)
-            for found in (*memory.superseded, *memory.messages)
+            found.place: at for at, memory in enumerate(memories) for found in (*memory.superseded, *memory.messages)
         }
         items: list[Item] = []
         joined: set[int] = set()
@@ -156,110 +161,84 @@ class MemoryUnits:
                 continue
             reads += 1
             neighbours = self._neighbours(memory)
-            others = {places.get(place_of(each), -1) for each in neighbours} - joined
+            others = {places.get(each.place, -1) for each in neighbours} - joined
             joining = sorted(other for other in others if other > at and not memories[other].superseded)
             hits = [each for other in joining for each in memories[other].messages]
             joined.update(joining)
-            new = [each for each in neighbours if place_of(each) not in places]
+            new = [each for each in neighbours if each.place not in places]
             items.append(self._item(memory, hits, new))
         return items
 
-    def _item(self, memory: MemoryItem, hits: list[LocatedMessage], neighbours: list[LocatedMessage]) -> Item:
-        messages = sorted((*memory.messages, *hits), key=lambda found: found.message.sequence)
-        item = self.to_item(replace(memory, messages=tuple(messages)))
+    def _item(self, memory: MemoryItem, hits: list[DecodedMessage], neighbours: list[DecodedMessage]) -> Item:
+        messages = memory.messages
+        if hits:
+            messages = tuple(sorted((*messages, *hits), key=lambda found: found.place[1]))
+        item = self.to_item(memory._replace(messages=messages) if hits else memory)
         if not neighbours and not memory.superseded:
             return item
         lines = self.writer.lines((*memory.superseded, *messages), neighbours, memory.outdated)
         text = "\n".join(line.text for line in lines)
         every = sorted((*memory.superseded, *messages, *neighbours), key=_when)
-        ids = tuple(map(id_of, every))
+        ids = tuple(found.wire.id for found in every)
         if memory.needs_superseded or (neighbours and _is_elliptic(memory.messages[0])):
             return item._replace(text=text, lines=lines, message_ids=ids)
         return item._replace(
             expanded=text, expanded_lines=lines, expanded_ids=ids, prefers_expanded=bool(memory.superseded)
         )
 
-    def _neighbours(self, memory: MemoryItem) -> list[LocatedMessage]:
+    def _neighbours(self, memory: MemoryItem) -> list[DecodedMessage]:
         """Return the messages that are shown with the hits of a memory, if there is room."""
         found = memory.messages[-1]
-        near = [found._replace(lsn=0, message=message) for message in self.surroundings(found)]
-        near = [each for each in near if content_of(each).strip() and each.message.role != Role.SYSTEM]
-        at = found.message.sequence
-        before = [each for each in near if each.message.sequence < at]
-        after = [each for each in near if each.message.sequence > at]
+        around = self.surroundings(found.located)
+        near = [decode(found.located._replace(lsn=0, message=message)) for message in around]
+        near = [each for each in near if not each.is_empty and each.role != Role.SYSTEM]
+        at = found.place[1]
+        before = [each for each in near if each.place[1] < at]
+        after = [each for each in near if each.place[1] > at]
         chosen = _chosen(found, before, after) if len(memory.messages) == 1 else after[:1]
         return [each for each in chosen if not self.is_hidden(each)]
 
 
-def _chosen(found: LocatedMessage, before: list[LocatedMessage], after: list[LocatedMessage]) -> list[LocatedMessage]:
-    question = next((each for each in reversed(before) if each.message.role == Role.USER), None)
-    next_turn = next((at for at, each in enumerate(after) if each.message.role == Role.USER), len(after))
-    answer = next((each for each in after[:next_turn][::-1] if each.message.role == Role.ASSISTANT), None)
-    if found.message.role == Role.TOOL:
+def _chosen(found: DecodedMessage, before: list[DecodedMessage], after: list[DecodedMessage]) -> list[DecodedMessage]:
+    question = next((each for each in reversed(before) if each.role == Role.USER), None)
+    next_turn = next((at for at, each in enumerate(after) if each.role == Role.USER), len(after))
+    answer = next((each for each in after[:next_turn][::-1] if each.role == Role.ASSISTANT), None)
+    if found.role == Role.TOOL:
         return [each for each in (question, answer) if each]
-    if found.message.role == Role.ASSISTANT:
+    if found.role == Role.ASSISTANT:
         return [question] if question else []
     if _is_elliptic(found) and before:
-        is_clear = question is before[-1] or _count_terms(content_of(before[-1])) > _MAX_ELLIPTIC_TERMS
+        is_clear = question is before[-1] or _count_terms(before[-1].content) > _MAX_ELLIPTIC_TERMS
         return before[-1:] if is_clear or question is None else [question, before[-1]]
-    if answer and is_question(content_of(answer)) and next_turn < len(after):
+    if answer and is_question(answer.content) and next_turn < len(after):
         return [answer, after[next_turn]]  # the user answers the assistant's question
     return [answer] if answer else []
 
 
-def _when(found: LocatedMessage) -> tuple[int, int, int]:
-    return found.message.time_us, found.session, found.message.sequence
+def _when(found: DecodedMessage) -> tuple[int, int, int]:
+    return found.time_us, *found.place
 
 
 def _needs_neighbours(memory: MemoryItem, *, is_best: bool) -> bool:
     """Tell whether a memory is a part of what a reader needs: a question, an answer, a tool result."""
     *others, last = memory.messages
     if others:
-        return len(others) == 1 and last.message.role == Role.ASSISTANT and is_question(content_of(last))
-    if last.message.role == Role.USER and has_question_mark(content_of(last)):
+        return len(others) == 1 and last.role == Role.ASSISTANT and is_question(last.content)
+    if last.role == Role.USER and has_question_mark(last.content):
         return True
-    return is_best or last.message.role == Role.TOOL or _is_elliptic(last)
+    return is_best or last.role == Role.TOOL or _is_elliptic(last)
 
 
-def _is_elliptic(found: LocatedMessage) -> bool:
+def _is_elliptic(found: DecodedMessage) -> bool:
     """Tell whether a message is a short reply that is not understood alone: "Yes, the second one."."""
-    if found.message.role != Role.USER:
+    if found.role != Role.USER:
         return False
-    content = content_of(found).strip()
+    content = found.content.strip()
     return _ELLIPTIC.match(content) is not None and _count_terms(content) <= _MAX_ELLIPTIC_TERMS
 
 
 def _count_terms(content: str) -> int:
     return len(content_terms(tokenize(content)))
-
-
-class SeenTexts:
-    """Finds near-duplicates without comparing all texts with each other.
-
-    Two sets of n terms that share all but k also share one of their first k + 1 terms, in whatever order. Long terms
-    come first here: they are rare, so few sets have one in common.
-    """
-
-    def __init__(self) -> None:
-        self._sets: dict[str, list[frozenset[str]]] = defaultdict(list)
-
-    def has_similar(self, terms: frozenset[str]) -> bool:
-        """Tell whether a text with nearly the same terms was seen; if not, remember this one."""
-        required = ceil(NEAR_DUPLICATE_OVERLAP * len(terms))
-        first = sorted(sorted(terms), key=len, reverse=True)[: len(terms) - required + 1]
-        if any(_is_near_duplicate(terms, other) for term in first for other in self._sets[term]):
-            return True
-        for term in first:
-            self._sets[term].append(terms)
-        return False
-
-
-def _is_near_duplicate(terms: frozenset[str], other: frozenset[str]) -> bool:
-    smaller, larger = sorted((len(terms), len(other)))
-    if smaller < NEAR_DUPLICATE_OVERLAP * larger:
-        return False
-    shared = len(terms & other)
-    return shared >= NEAR_DUPLICATE_OVERLAP * (smaller + larger - shared)
 
 
 class Memories:
@@ -271,27 +250,27 @@ class Memories:
 
     def add(self, memory: MemoryItem) -> None:
         (found,) = memory.messages
-        session, sequence = found.session, found.message.sequence
+        session, sequence = found.place
         for near in (sequence - 1, sequence + 1):
             at = self._places.get((session, near))
             if at is not None and self._joined(at, found):
                 return
-        self._places[session, sequence] = len(self.items)
+        self._places[found.place] = len(self.items)
         self.items.append(memory)
 
-    def _joined(self, at: int, found: LocatedMessage) -> bool:
+    def _joined(self, at: int, found: DecodedMessage) -> bool:
         other = self.items[at]
-        pair = sorted((*other.messages, found), key=lambda part: part.message.sequence)
+        pair = sorted((*other.messages, found), key=lambda part: part.place[1])
         if len(pair) != 2 or not _is_exchange(*pair):
             return False
-        self.items[at] = replace(other, messages=tuple(pair))
+        self.items[at] = other._replace(messages=tuple(pair))
         return True
 
 
-def _is_exchange(first: LocatedMessage, second: LocatedMessage) -> bool:
+def _is_exchange(first: DecodedMessage, second: DecodedMessage) -> bool:
     return (
-        first.session == second.session
-        and first.message.sequence + 1 == second.message.sequence
-        and first.message.role == Role.USER
-        and second.message.role == Role.ASSISTANT
+        first.place[0] == second.place[0]
+        and first.place[1] + 1 == second.place[1]
+        and first.role == Role.USER
+        and second.role == Role.ASSISTANT
     )

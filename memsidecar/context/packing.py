@@ -54,7 +54,7 @@ class ContextInput:
 
 @dataclass(frozen=True, slots=True)
 class PackedContext:
-    """A context that fits its budget, and how each section was filled before eviction."""
+    """A rendered context, and how each section was filled before eviction."""
 
     content: Content
     rendered: Rendered
@@ -91,20 +91,16 @@ class Packer:
         # A shortened summary does not cover all messages that it was made of.
         covered = candidates.summarized_through if summary and not summary[0].shortened else 0
         conversation = self.cut(candidates.turns, limits[SECTION_WORKING], covered)
-        content = _content(filled, conversation)
-        rendered, total = self._render(content, candidates)
-        if total < budget:
-            flowed = self._let_flow(filled, conversation, limits, candidates, budget - total)
-            extended = _content(flowed, conversation)
-            more, more_total = self._render(extended, candidates)
+        packed = self._packed(filled, conversation, candidates)
+        if packed.total_tokens < budget:
+            extended = self._let_flow(packed, limits, candidates, budget - packed.total_tokens)
             # Texts may have more tokens together than apart: then the shares remain.
-            if more_total <= budget:
-                filled, content, rendered, total = flowed, extended, more, more_total
-        elif total > budget:
-            order = EvictionOrder(content, conversation, limits, self.cut.step.min_turns)
+            packed = extended if extended.total_tokens <= budget else packed
+        elif packed.total_tokens > budget:
+            order = EvictionOrder(packed.content, conversation, limits, self.cut.step.min_turns)
             content = first_fitting(order, lambda each: self._render(each, candidates)[1] <= budget)
-            rendered, total = self._render(content, candidates)
-        return (None, total) if total > budget else (PackedContext(content, rendered, total, filled, conversation), 0)
+            packed = PackedContext(content, *self._render(content, candidates), filled, conversation)
+        return (None, packed.total_tokens) if packed.total_tokens > budget else (packed, 0)
 
     # -- shares
 
@@ -162,30 +158,26 @@ class Packer:
         return filled.extended(fill(rest, max(0, tokens), items, self.count))
 
     def _let_flow(
-        self,
-        filled: Mapping[Section, FilledSection],
-        conversation: VisibleTurns,
-        limits: SectionLimits,
-        candidates: ContextInput,
-        free: int,
-    ) -> dict[Section, FilledSection]:
+        self, packed: PackedContext, limits: SectionLimits, candidates: ContextInput, free: int
+    ) -> PackedContext:
         """Give free tokens to retrieved items, the most relevant first, then to artifacts."""
-        filled, free = self._restore(filled, limits, candidates, free)
+        filled, free = self._restore(packed.filled, limits, candidates, free)
         most = {section: self._extend(filled[section], limits[section], free) for section in RETRIEVED_SECTIONS}
         left = max(0, limits.derived - sum(filled[section].tokens for section in (*_STABLE_DERIVED, SECTION_ARTIFACTS)))
         most[SECTION_ARTIFACTS] = self._extend(filled[SECTION_ARTIFACTS], limits[SECTION_ARTIFACTS], min(left, free))
         additions = _additions(filled, most)
 
-        def with_first(number: int) -> dict[Section, FilledSection]:
+        def with_first(number: int) -> PackedContext:
             chosen = {item.id for _, item in additions[:number]}
-            return {**filled, **{section: _limited(filled[section], each, chosen) for section, each in most.items()}}
-
-        def fits(number: int) -> bool:
-            return self._render(_content(with_first(number), conversation), candidates)[1] <= limits.budget
+            more = {section: _limited(filled[section], each, chosen) for section, each in most.items()}
+            return self._packed({**filled, **more}, packed.conversation, candidates)
 
         costs = accumulate((item.tokens + _LINE_TOKENS for _, item in additions), initial=0)
         estimated = sum(cost <= free for cost in costs) - 1
-        return with_first(estimated if fits(estimated) else _largest(fits, estimated))
+        extended = with_first(estimated)
+        if extended.total_tokens <= limits.budget:
+            return extended
+        return with_first(_largest(lambda number: with_first(number).total_tokens <= limits.budget, estimated))
 
     def _restore(
         self, filled: Mapping[Section, FilledSection], limits: SectionLimits, candidates: ContextInput, free: int
@@ -209,6 +201,12 @@ class Packer:
         return candidate.counted(self.count) if item.shortened else item
 
     # -- totals
+
+    def _packed(
+        self, filled: Mapping[Section, FilledSection], conversation: VisibleTurns, candidates: ContextInput
+    ) -> PackedContext:
+        content = _content(filled, conversation)
+        return PackedContext(content, *self._render(content, candidates), filled, conversation)
 
     def _render(self, content: Content, candidates: ContextInput) -> tuple[Rendered, int]:
         """Return the rendered context and its total tokens, schemas and output reserve included."""

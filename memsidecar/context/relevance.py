@@ -1,11 +1,12 @@
 """Which hits become memories: thresholds and deduplication."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import ceil
 
 from memsidecar.context.budgets import SectionLimit
-from memsidecar.context.memories import Memories, MemoryItem, MemoryWriter, SeenTexts, best_of, content_of, id_of
+from memsidecar.context.memories import DecodedMessage, Memories, MemoryItem, MemoryWriter, best_of
 from memsidecar.context.sections import UNLISTED, Item, Omission
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.text_analysis import has_question_mark, is_question, tokenize
@@ -18,12 +19,14 @@ from memsidecar.v1.context_pb2 import (
     INCLUSION_OVER_SECTION,
     Inclusion,
 )
-from memsidecar.v1.message_pb2 import Message
 
 _OVERSAMPLING = 1.5
 "Hits are examined until they fill the section this many times."
 
+NEAR_DUPLICATE_OVERLAP = 0.85
+
 Hit = tuple[RankedHit, LocatedMessage]
+DecodedHit = tuple[RankedHit, DecodedMessage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,42 @@ class RelevanceThresholds:
     min_quality: float = 7.0
 
 
-def same_question(query: str) -> Callable[[LocatedMessage], bool]:
-    """Return a predicate for messages that ask the same question in the same words."""
+def same_question(query: str) -> Callable[[str], bool]:
+    """Return a predicate for texts that ask the same question in the same words."""
     if not is_question(query):
         return lambda _: False
     words = Counter(tokenize(query))
-    return lambda found: has_question_mark(content := content_of(found)) and Counter(tokenize(content)) == words
+    return lambda content: has_question_mark(content) and Counter(tokenize(content)) == words
+
+
+class SeenTexts:
+    """Finds near-duplicates without comparing all texts with each other.
+
+    Two sets of n terms that share all but k also share one of their first k + 1 terms, in whatever order. Long terms
+    come first here: they are rare, so few sets have one in common.
+    """
+
+    def __init__(self) -> None:
+        self._sets: dict[str, list[frozenset[str]]] = defaultdict(list)
+
+    def has_similar(self, terms: frozenset[str]) -> bool:
+        """Tell whether a text with nearly the same terms was seen; if not, remember this one."""
+        size = len(terms)
+        required = ceil(NEAR_DUPLICATE_OVERLAP * size)
+        first = sorted(sorted(terms), key=len, reverse=True)[: size - required + 1]
+        for term in first:
+            for other in self._sets[term]:
+                is_like_size = len(other) >= required and size >= NEAR_DUPLICATE_OVERLAP * len(other)
+                if is_like_size and _is_near_duplicate(terms, other):
+                    return True
+        for term in first:
+            self._sets[term].append(terms)
+        return False
+
+
+def _is_near_duplicate(terms: frozenset[str], other: frozenset[str]) -> bool:
+    shared = len(terms & other)
+    return shared >= NEAR_DUPLICATE_OVERLAP * (len(terms) + len(other) - shared)
 
 
 @dataclass(frozen=True)
@@ -54,10 +87,10 @@ class RelevanceFilter:
     writer: MemoryWriter
     limit: SectionLimit
     debug: bool
-    repeats: Callable[[LocatedMessage], bool] = lambda _: False
-    "Tells whether a message asks the same question as the query: such a message answers nothing."
+    repeats: Callable[[str], bool] = lambda _: False
+    "Tells whether a text asks the same question as the query: such a text answers nothing."
 
-    def __call__(self, hits: Iterable[Hit]) -> tuple[list[MemoryItem], list[Omission]]:
+    def __call__(self, hits: Iterable[DecodedHit]) -> tuple[list[MemoryItem], list[Omission]]:
         kept = Memories()
         omitted: list[Omission] = []
         seen = SeenTexts()
@@ -66,22 +99,22 @@ class RelevanceFilter:
         for pointer, found in hits:
             enough = tokens > most_tokens or len(kept.items) > most_items
             reason = INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
-            if reason is None and seen.has_similar(frozenset(tokenize(content_of(found)))):
+            if reason is None and seen.has_similar(frozenset(tokenize(found.content))):
                 reason = INCLUSION_DUPLICATE
             if reason is not None:
                 omitted.append(Omission(self._omitted(pointer, found), reason))
                 continue
-            tokens += min(found.message.tokens, self.writer.max_tokens)
+            tokens += min(found.located.message.tokens, self.writer.max_tokens)
             kept.add(MemoryItem(pointer, (found,)))
         return kept.items, omitted
 
-    def _omitted(self, pointer: RankedHit, found: LocatedMessage) -> Item:
+    def _omitted(self, pointer: RankedHit, found: DecodedMessage) -> Item:
         return self.item(MemoryItem(pointer, (found,))) if self.debug else UNLISTED
 
-    def _reason(self, pointer: RankedHit, found: LocatedMessage) -> Inclusion | None:
-        if self.is_shown(found.session, found.message.sequence):
+    def _reason(self, pointer: RankedHit, found: DecodedMessage) -> Inclusion | None:
+        if self.is_shown(*found.place):
             return INCLUSION_IN_WINDOW
-        if self.repeats(found):
+        if self.repeats(found.content):
             return INCLUSION_DUPLICATE
         if pointer.relevance < self.thresholds.threshold:
             return INCLUSION_BELOW_THRESHOLD
@@ -90,17 +123,16 @@ class RelevanceFilter:
         return None
 
     def item(self, memory: MemoryItem) -> Item:
-        messages = [Message.FromString(found.message.body) for found in memory.messages]
         lines = self.writer.lines(memory.messages, outdated=memory.outdated)
         return Item(
-            id=id_of(best_of(memory)),
-            text="\n".join(line.text for line in lines),
+            id=best_of(memory).wire.id,
+            text="\n".join([line.text for line in lines]),
             lines=lines,
             shortened=any(map(self.writer.is_cut, memory.messages)),
-            message_ids=tuple(message.id for message in messages),
-            session_id=memory.messages[0].key.session_id,
+            message_ids=tuple([found.wire.id for found in memory.messages]),
+            session_id=memory.messages[0].located.key.session_id,
             score=memory.pointer.score,
             parts=memory.pointer.parts,
             relevance=memory.pointer.relevance,
-            display_order=memory.messages[0].message.time_us,
+            display_order=memory.messages[0].time_us,
         )

@@ -11,6 +11,7 @@ from threading import Event
 
 from memsidecar.context.budgets import Budgets, ContextRequest
 from memsidecar.context.builder import ContextBuilder, PreparedContext, RetrievalResult
+from memsidecar.context.memories import decode
 from memsidecar.context.relevance import Hit, same_question
 from memsidecar.domain.errors import InvalidField
 from memsidecar.layers.documents.documents import Documents, FindChunks, FoundChunks
@@ -113,7 +114,7 @@ class Retrieval:
 def _is_excluded(prepared: PreparedContext) -> Callable[[LocatedMessage], bool]:
     """Return a predicate for messages that are visible already or repeat the question."""
     repeats = same_question(prepared.query)
-    return lambda found: prepared.is_shown(found.session, found.message.sequence) or repeats(found)
+    return lambda found: prepared.is_shown(found.session, found.message.sequence) or repeats(decode(found).content)
 
 
 @dataclass

@@ -19,34 +19,24 @@ _CUE = re.compile(
     r"|(?:increased|raised|lowered|reduced|extended|upgraded|downgraded|bumped|pushed|brought)\b.{1,60}\bto"
     r"|not \S.{0,40}\bbut|stattdessen|nicht mehr|verschoben|geändert|umgestellt|korrektur|sondern|verlegt"
     r"|ya no|en lugar de|en vez de|cambi(?:amos|aron|ado|ó)|movimos|corrección|sino)\b"
-    r"|改到|改为|改成|改在|改用|不再|而是|更正|换成|推迟|変更|ではなく|やめて",
-    re.IGNORECASE,
+    r"|改到|改为|改成|改在|改用|不再|而是|更正|换成|推迟|変更|ではなく|やめて"
 )
 _WEAK_CUE = re.compile(
-    r"\b(?:actually|now|from now on|after all|jetzt|eigentlich|ab sofort|ahora|en realidad)\b|现在|其实|今は|実は",
-    re.IGNORECASE,
+    r"\b(?:actually|now|from now on|after all|jetzt|eigentlich|ab sofort|ahora|en realidad)\b|现在|其实|今は|実は"
 )
-_CUE_PARTS = (
-    *("moved", "changed", "switched", "replaced", "renamed", "rescheduled", "postponed", "reverted", "swapped"),
-    *(
-        "shifted",
-        "migrated",
-        "instead",
-        "no longer",
-        "any more",
-        "anymore",
-        "correction",
-        "rather than",
-        "scratch that",
-    ),
-    *("i meant", "i was wrong", "turn", "increased", "raised", "lowered", "reduced", "extended", "graded", "bumped"),
-    *("pushed", "brought", "not ", "nicht mehr", "verschoben", "geändert", "umgestellt", "korrektur", "sondern"),
-    *("stattdessen", "verlegt", "ya no", "en lugar", "en vez", "cambi", "movimos", "correcci", "sino", "actually"),
-    *("now", "after all", "jetzt", "eigentlich", "ab sofort", "ahora", "en realidad"),
-    *("改", "不再", "而是", "更正", "换成", "推迟", "変更"),
-    *("ではなく", "やめて", "现在", "其实", "今は", "実は"),
-)
-"Each cue contains one of these."
+"Cues are searched for in lower case: ignoring the case takes three times as long."
+_CUE_WORDS = word_set("""
+moved changed switched replaced renamed rescheduled postponed reverted swapped shifted migrated instead longer any
+anymore correction rather scratch meant wrong turned increased raised lowered reduced extended upgraded downgraded
+bumped pushed brought not stattdessen mehr verschoben geändert umgestellt korrektur sondern verlegt ya lugar vez
+cambiamos cambiaron cambiado cambió movimos corrección sino actually now after jetzt eigentlich sofort ahora realidad
+""")
+_UNSPACED_CUES = re.compile("[改変换推而更其]|不再|现在|ではなく|やめて|今は|実は")
+"Each cue contains one of these words, or of these characters."
+_WORD = re.compile(r"\w+")
+_ASCII_CUE_WORDS = frozenset(word.encode() for word in _CUE_WORDS)
+_ASCII_WORD_BYTES = bytes(byte if chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(128))
+_ASCII_WORD_BYTES += bytes(128)
 _HYPOTHETICAL = re.compile(
     r"[?\uff1f\u061f]|\b(?:if|could|should|would|might|maybe|perhaps|whether|unless|falls|vielleicht|si|quizás)\b"
     r"|如果|也许|もし",
@@ -125,17 +115,23 @@ def superseded(statements: Sequence[Statement]) -> set[int]:
 
 def is_correction(text: str) -> bool:
     """Tell whether a sentence has a cue of a correction, and states something."""
-    return may_correct(text) and bool(_CUE.search(text) or _WEAK_CUE.search(text)) and not _HYPOTHETICAL.search(text)
+    if not may_correct(text):
+        return False
+    folded = text.lower()
+    return bool(_CUE.search(folded) or _WEAK_CUE.search(folded)) and not _HYPOTHETICAL.search(text)
 
 
 def may_correct(text: str) -> bool:
     """Return False for most texts without a cue. Much faster than the search for cues."""
-    return any(map(text.lower().__contains__, _CUE_PARTS))
+    folded = text.lower()
+    if folded.isascii():  # the same as below, several times as fast
+        return not _ASCII_CUE_WORDS.isdisjoint(folded.encode().translate(_ASCII_WORD_BYTES).split())
+    return not _CUE_WORDS.isdisjoint(_WORD.findall(folded)) or _UNSPACED_CUES.search(folded) is not None
 
 
 def is_strong_cue(text: str) -> bool:
     """Tell whether a correction says that something changed. A weak cue ("now") need not mean it."""
-    return _CUE.search(text) is not None
+    return _CUE.search(text.lower()) is not None
 
 
 def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool:
@@ -179,7 +175,7 @@ def _names_replaced(correction: Statement, earlier: Statement) -> bool:
 
 def _targets(statements: Sequence[Statement], positions: dict[str, list[int]], position: int) -> Iterator[int]:
     correction = statements[position]
-    is_strong = bool(_CUE.search(correction.text))
+    is_strong = is_strong_cue(correction.text)
     related = {earlier for shared in correction.kinds for earlier in positions[shared][-_MAX_EXAMINED:]}
     targets = [earlier for earlier in related if _replaces(correction, statements[earlier], is_strong)]
     if targets or not is_strong or not _PRONOUN.search(correction.text):

@@ -161,8 +161,15 @@ def _message_written(row: Sequence[Any], path: Path, lsn: int | None = None) -> 
 
 
 def get_by_lsn(connection: sqlite3.Connection, path: Path, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
-    found = (_message_written(row, path) for row in connection.execute(_BY_FIRST_LSN, (json.dumps(list(lsns)),)))
-    return {each.lsn: LocatedMessage(each.lsn, each.key, each.message, each.session, each.user_id) for each in found}
+    rows_found = connection.execute(_BY_FIRST_LSN, (json.dumps(list(lsns)),))
+    return {found.lsn: found for found in (_located(row, path) for row in rows_found)}
+
+
+def _located(row: Sequence[Any], path: Path) -> LocatedMessage:
+    *message, _vector, first_lsn, session, namespace, session_id, user_id = row
+    return LocatedMessage(
+        first_lsn, SessionKey(namespace, session_id), rows.message_of(message, path), session, user_id
+    )
 
 
 def find_sequences_at(connection: sqlite3.Connection, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
