@@ -111,6 +111,8 @@ class MemoryWriter:
         """Return a line for the messages of each session. Neighbours are shorter; what is outdated is marked."""
         sizes = [(found, self.max_tokens) for found in messages]
         sizes += [(found, min(self.max_tokens, _NEIGHBOUR_TOKENS)) for found in neighbours]
+        if len(sizes) == 1:
+            return (self._line(sizes, outdated),)
         sizes.sort(key=lambda each: _when(each[0]))
         groups = groupby(sizes, key=lambda each: each[0].place[0])
         return tuple(self._line(list(group), outdated) for _, group in groups)

@@ -4,7 +4,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import date, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -26,7 +27,8 @@ MAX_CACHED_COUNTS = 65_536
 _MIN_CACHED_CHARACTERS = 32
 "Counting a shorter text is quicker than a cache lookup."
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = date(1970, 1, 1)
+_MAX_CACHED_DAYS = 1024
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
@@ -231,7 +233,12 @@ def format_date(then_us: int, now_us: int) -> str:
     age = format_age(then_us, now_us)
     if now_us - then_us < _DAY * 1_000_000:
         return age
-    return f"{(_EPOCH + timedelta(microseconds=then_us)).date().isoformat()}, {age}"
+    return f"{_iso_date(then_us // (_DAY * 1_000_000))}, {age}"
+
+
+@lru_cache(_MAX_CACHED_DAYS)
+def _iso_date(day: int) -> str:
+    return (_EPOCH + timedelta(days=day)).isoformat()
 
 
 def format_age(then_us: int, now_us: int) -> str:

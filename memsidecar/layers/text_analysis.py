@@ -15,7 +15,8 @@ ANALYZER_VERSION = 2
 "Incremented when the same text gives other terms: tables of another version are rebuilt."
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-_ASCII_WORD = re.compile(r"[a-z0-9]+")  # the same for ASCII text, several times as fast
+# The same for ASCII text, many times as fast: what is no letter or digit becomes a space.
+_ASCII_WORDS = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
 
 # Letters of scripts that are written without spaces. Digits are excluded: they are tokens in every script. The signs at
 # the end belong to several scripts and are listed one by one.
@@ -75,7 +76,7 @@ def tokenize(text: str) -> list[str]:
     does with unigrams.
     """
     if text.isascii():
-        return _ASCII_WORD.findall(text.lower())
+        return text.lower().encode().translate(_ASCII_WORDS).decode().split()
     folded = _folded(text)
     return _tokenize_unsegmented(folded) if is_unsegmented(folded) else list(_WORD.findall(folded))
 

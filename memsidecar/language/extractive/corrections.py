@@ -62,6 +62,8 @@ _FUNCTION_ROOTS = frozenset(
 )
 "Function words of German and Spanish; the word lists of sentence scores are English."
 
+_NO_TOPIC_ROOTS = _CUE_ROOTS | _FUNCTION_ROOTS
+_NO_TOPIC_KINDS = (WordKind.STOP, WordKind.COMMON)
 _VALUE_KINDS = (WordKind.NUMBER, WordKind.CALENDAR, WordKind.NAME)
 _QUARTER, _SOME, _HALF, _MOST = 0.25, 0.33, 0.5, 0.66
 "Shares of the earlier statement's content words that occur in the later one."
@@ -83,18 +85,15 @@ class Statement:
     @classmethod
     def of(cls, text: str, words: Sequence[Word]) -> "Statement":
         # The first word is capitalised in any case.
-        kinds: dict[str, WordKind] = {
-            word.root: WordKind.RARE if at == 0 and word.kind == WordKind.NAME else word.kind
-            for at, word in reversed(list(enumerate(words)))
-            if word.kind not in (WordKind.STOP, WordKind.COMMON)
-            and word.root not in _CUE_ROOTS
-            and word.root not in _FUNCTION_ROOTS
-        }
+        topics = [word for word in words if word.kind not in _NO_TOPIC_KINDS and word.root not in _NO_TOPIC_ROOTS]
+        kinds = {word.root: word.kind for word in reversed(topics)}
+        if topics and topics[0] is words[0] and topics[0].kind == WordKind.NAME:
+            kinds[topics[0].root] = WordKind.RARE
         return cls(text, kinds)
 
     @classmethod
     def parse(cls, text: str) -> "Statement":
-        return cls.of(text, [classify(word) for word in split_words(text)])
+        return cls.of(text, list(map(classify, split_words(text))))
 
     def values(self, other: "Statement") -> set[WordKind]:
         """Return the kinds of the words that the other statement does not have."""
