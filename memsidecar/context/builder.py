@@ -178,8 +178,11 @@ class ContextBuilder:
             schema_tokens=count(request.tool_schemas_json),
             reserve_tokens=request.reserve_output_tokens,
         )
-        pack = Packer(lambda budget: self._limits(request, budget, count), count, self._cutter(request, count))
-        packed = pack(candidates, prepared.limits.budget)
+
+        def limits_for(budget: int) -> SectionLimits:
+            return prepared.limits if budget == prepared.limits.budget else self._limits(request, budget, count)
+
+        packed = Packer(limits_for, count, self._cutter(request, count))(candidates, prepared.limits.budget)
         _warn_of_large_prompt(prepared, packed.filled[SECTION_SYSTEM].tokens)
         encode = ResponseBuilder(prepared.limits, prepared.counter, count, self.retrieved_role, request.debug)
         response = encode(candidates, packed)

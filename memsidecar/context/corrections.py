@@ -92,6 +92,8 @@ class CorrectionLinker:
 
     def __call__(self, memories: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Return the memories, best first. A corrected one becomes a part of its correction, at the better place."""
+        if not self.corrections and not self.superseded:
+            return list(memories)
         homes = {found.place: at for at, memory in enumerate(memories) for found in memory.messages}
         linked: list[MemoryItem | None] = list(memories)
         for at, memory in enumerate(memories):

@@ -139,13 +139,14 @@ def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool
     Without a shared word it does not: other conversations have other subjects.
     """
     shared = correction.kinds.keys() & earlier.kinds.keys()
-    if not shared or _HYPOTHETICAL.search(earlier.text):
+    if not shared:
         return False
     if not is_strong:
         return _same_values(correction, earlier) and _replaces(correction, earlier, is_strong=False)
     is_same_subject = any(earlier.kinds[word] not in (WordKind.NUMBER, WordKind.CALENDAR) for word in shared)
     is_changed = is_same_subject and len(shared) >= _QUARTER * len(earlier.kinds) and _same_values(correction, earlier)
-    return is_changed or _replaces(correction, earlier, is_strong=True) or _names_replaced(correction, earlier)
+    is_corrected = is_changed or _replaces(correction, earlier, is_strong=True) or _names_replaced(correction, earlier)
+    return is_corrected and not _HYPOTHETICAL.search(earlier.text)
 
 
 def corrects_nearby(correction: Statement, earlier: Statement) -> bool:
@@ -187,11 +188,9 @@ def _targets(statements: Sequence[Statement], positions: dict[str, list[int]], p
 
 
 def _replaces(correction: Statement, earlier: Statement, is_strong: bool) -> bool:
-    if _HYPOTHETICAL.search(earlier.text):
-        return False
     shared = correction.kinds.keys() & earlier.kinds.keys()
     share = len(shared) / len(earlier.kinds)
-    if share < _SOME:
+    if share < _SOME or _HYPOTHETICAL.search(earlier.text):
         return False
     if not is_strong:
         return _updates(correction, earlier, len(shared), share)
@@ -209,7 +208,7 @@ def _updates(correction: Statement, earlier: Statement, shared: int, share: floa
 
 def _same_values(correction: Statement, earlier: Statement) -> bool:
     """Whether each has a date, a number or a name that the other does not have, of the same kind."""
-    return any(kind in correction.values(earlier) & earlier.values(correction) for kind in _VALUE_KINDS)
+    return not (correction.values(earlier) & earlier.values(correction)).isdisjoint(_VALUE_KINDS)
 
 
 def _names_old_value(correction: Statement, earlier: Statement) -> bool:

@@ -41,9 +41,11 @@ _MATCHING = f"""AND (l.kind IN ({_ERASURE_KINDS}) OR (l.kind = {int(LogKind.DOCU
 _ALL_ENTRIES, _FILTERED_ENTRIES = f"{_ENTRIES} {_IN_ORDER}", f"{_ENTRIES} {_MATCHING} {_IN_ORDER}"
 # In the order of `_message_written`.
 _COLUMNS = f"{rows.ORIGINAL}, w.body, w.crc, w.vector, m.first_lsn, s.row_id, s.namespace, s.session_id, s.user_id"
+# In the order of `_located`.
+_LOCATED = f"{rows.ORIGINAL}, w.body, w.crc, m.first_lsn, s.row_id, s.namespace, s.session_id, s.user_id"
 _MESSAGES = f"""SELECT {_COLUMNS} FROM sessions s CROSS JOIN messages m ON m.session = s.row_id
   CROSS JOIN log w ON w.lsn = m.lsn WHERE s.row_id = ?"""
-_BY_FIRST_LSN = f"""SELECT {_COLUMNS} FROM json_each(?) wanted CROSS JOIN log l ON l.lsn = wanted.value
+_BY_FIRST_LSN = f"""SELECT {_LOCATED} FROM json_each(?) wanted CROSS JOIN log l ON l.lsn = wanted.value
   CROSS JOIN sessions s ON s.row_id = l.session
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence AND m.first_lsn = l.lsn
   CROSS JOIN log w ON w.lsn = m.lsn"""
@@ -166,10 +168,9 @@ def get_by_lsn(connection: sqlite3.Connection, path: Path, lsns: Sequence[int]) 
 
 
 def _located(row: Sequence[Any], path: Path) -> LocatedMessage:
-    *message, _vector, first_lsn, session, namespace, session_id, user_id = row
-    return LocatedMessage(
-        first_lsn, SessionKey(namespace, session_id), rows.message_of(message, path), session, user_id
-    )
+    first_lsn, session, namespace, session_id, user_id = row[-5:]
+    message = rows.message_of(row[:-5], path)
+    return LocatedMessage(first_lsn, SessionKey(namespace, session_id), message, session, user_id)
 
 
 def find_sequences_at(connection: sqlite3.Connection, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:

@@ -113,7 +113,7 @@ def message_of(row: Sequence[Any], path: Path) -> StoredMessage:
 
     SQLite has no checksums, so a damaged body is detected here: DataCorrupted.
     """
-    *columns, body, crc = row
+    body, crc = row[-2:]
     if body is None or zlib.crc32(body) != crc:
         raise DataCorrupted(f"{path.name} is damaged: a message does not match its checksum", file=str(path))
-    return StoredMessage._make((*columns, body))
+    return StoredMessage._make(row[:-1])
