@@ -21,6 +21,8 @@ _CONTEXT_SIGNALS = ("keyword_context", "semantic_context")
 _SCALED_SIGNALS = (*_CONTEXT_SIGNALS, "semantic", "speaker")
 "Signals of a hybrid ranking that are divided by their maximum in the scope."
 _HALF = np.float32(0.5)
+_DIGITS = 4
+"Digits of a relevance. More would differ between processors."
 _MIN_POSITIVE = np.finfo(np.float32).smallest_subnormal
 
 
@@ -93,8 +95,9 @@ class Ranking:
         """Return the probability that the memory helps, in proportion to the scores without recency."""
         strengths = self._scores.without_recency()
         strongest = np.max(strengths, initial=_MIN_POSITIVE, where=self._allowed)
-        relevance: list[float] = (strengths[rows] / strongest * self._probability()).tolist()
-        return relevance
+        shares: list[float] = (strengths[rows] / strongest).tolist()
+        chance = self._probability()
+        return [round(share * chance, _DIGITS) for share in shares]
 
     def _probability(self) -> float:
         if not self._analyzed.words:  # a vector without text: no such questions are labelled
