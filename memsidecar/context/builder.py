@@ -48,7 +48,7 @@ from memsidecar.v1.context_pb2 import (
     Degradation,
     Section,
 )
-from memsidecar.v1.message_pb2 import Message
+from memsidecar.v1.message_pb2 import Message, Scope
 
 log = logging.getLogger(__name__)
 
@@ -217,7 +217,7 @@ class ContextBuilder:
         decoded = [(pointer, decode(located)) for pointer, located in retrieved.memories]
         hits = [hit for hit in decoded if _has_text(hit[1])]
         memories, rejected = relevant(hits)
-        link = self._linker(prepared, [found for _, found in hits] if memories else [])
+        link = self._linker(prepared, [found for _, found in hits]) if memories else CorrectionLinker()
 
         def is_hidden(found: DecodedMessage) -> bool:
             return prepared.is_shown(*found.place) or link.is_superseded(found)
@@ -235,12 +235,15 @@ class ContextBuilder:
             found = next(loaded, None)
             if found is not None:
                 return found
-            located = self.sources.locate(owner.namespace, *name)
-            is_unseen = located is not None and not prepared.is_shown(located.session, located.message.sequence)
-            return decode(located) if located and is_unseen else None
+            if prepared.request.scope == Scope.SCOPE_SESSION and name[0] != prepared.request.key.session_id:
+                return None
+            located = self.sources.locate(owner, *name)
+            if located is None or prepared.is_shown(located.session, located.message.sequence):
+                return None
+            return other if _has_text(other := decode(located)) else None
 
         retrieved = (correction for found in others for correction in corrections_of_hit(found))
-        corrections = [*prepared.corrections(), *islice(retrieved, MAX_CORRECTIONS)]
+        corrections = [*islice(prepared.corrections(), MAX_CORRECTIONS), *islice(retrieved, MAX_CORRECTIONS)]
         return CorrectionLinker(corrections, self.sources.facts.superseded(owner), find)
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:

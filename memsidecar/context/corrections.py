@@ -1,7 +1,7 @@
 """Corrections among memories: a statement is never shown without the later one that supersedes it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memsidecar.context.memories import DecodedMessage, MemoryItem, Place
@@ -86,9 +86,9 @@ class CorrectionLinker:
     whose facts hold no longer, with those that replaced them. `find` returns a message, None if it is not to be shown.
     """
 
-    corrections: Sequence[Correction]
-    superseded: Mapping[MessageName, Sequence[MessageName]]
-    find: Callable[[MessageName], DecodedMessage | None]
+    corrections: Sequence[Correction] = ()
+    superseded: Mapping[MessageName, Sequence[MessageName]] = field(default_factory=dict)
+    find: Callable[[MessageName], DecodedMessage | None] = lambda _: None
 
     def __call__(self, memories: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Return the memories, best first. A corrected one becomes a part of its correction, at the better place."""
@@ -114,10 +114,10 @@ class CorrectionLinker:
         memory = linked[at]
         if memory is None:
             return
-        marked = (*memory.superseded, *memory.messages)
         if later.found is None:
             linked[at] = memory._replace(outdated=frozenset({*memory.outdated, found.place}))
             return
+        marked = [each for each in (*memory.superseded, *memory.messages) if each.place != later.found.place]
         home = homes.get(later.found.place, at)
         other = linked[home] if home != at else None
         base = other or memory._replace(messages=(later.found,), superseded=(), outdated=frozenset())
@@ -197,7 +197,8 @@ def _is_newer(correction: Correction, found: DecodedMessage) -> bool:
     session, sequence = found.place
     if correction.place[0] == session:
         return correction.place[1] > sequence
-    return correction.user_id == found.located.user_id and correction.time_us > found.time_us
+    is_same_user = bool(correction.user_id) and correction.user_id == found.located.user_id
+    return is_same_user and correction.time_us > found.time_us
 
 
 def _is_near(correction: Correction, found: DecodedMessage) -> bool:

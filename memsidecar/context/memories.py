@@ -10,7 +10,7 @@ from memsidecar.context.sections import CountTokens, Item, Line, format_date
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.text import split_sentences
 from memsidecar.language.extractive.excerpt import passage
-from memsidecar.layers.episodic.query import RankedHit
+from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, RankedHit
 from memsidecar.layers.text_analysis import content_terms, has_question_mark, is_question, stem, tokenize
 from memsidecar.stores.contract import LocatedMessage
 from memsidecar.v1.message_pb2 import Message
@@ -89,7 +89,7 @@ def best_of(memory: MemoryItem) -> DecodedMessage:
 
 def passage_terms(query: str) -> frozenset[str]:
     """Return the beginnings of words by which a passage is found in a long text."""
-    words = content_terms(tokenize(query))
+    words = content_terms(tokenize(query))[:MAX_QUERY_TERMS]
     return frozenset(root if word.startswith(root := stem(word)) else word for word in words)
 
 
@@ -168,7 +168,8 @@ class MemoryUnits:
             hits = [each for other in joining for each in memories[other].messages]
             joined.update(joining)
             new = [each for each in neighbours if each.place not in places]
-            items.append(self._item(memory, hits, new))
+            outdated = memory.outdated.union(*(memories[other].outdated for other in joining))
+            items.append(self._item(memory._replace(outdated=outdated), hits, new))
         return items
 
     def _item(self, memory: MemoryItem, hits: list[DecodedMessage], neighbours: list[DecodedMessage]) -> Item:

@@ -168,7 +168,7 @@ class Packer:
         additions = _additions(filled, most)
 
         def with_first(number: int) -> PackedContext:
-            chosen = {item.id for _, item in additions[:number]}
+            chosen = {item.key for _, item in additions[:number]}
             more = {section: _limited(filled[section], each, chosen) for section, each in most.items()}
             return self._packed({**filled, **more}, packed.conversation, candidates)
 
@@ -185,10 +185,10 @@ class Packer:
         """Show retrieved items whole that were cut to fit their share; return what stays free, too."""
         restored = dict(filled)
         for section in RETRIEVED_SECTIONS:
-            whole = {item.id: item for item in candidates.sections.get(section, ())}
+            whole = {item.key: item for item in candidates.sections.get(section, ())}
             kept, room = list(filled[section].kept), limits[section].ceiling - filled[section].tokens
             for at, item in enumerate(kept):
-                larger = self._whole(item, whole[item.id])
+                larger = self._whole(item, whole[item.key])
                 extra = larger.tokens - item.tokens
                 if extra <= min(free, room):
                     kept[at], free, room = larger, free - extra, room - extra
@@ -198,7 +198,8 @@ class Packer:
     def _whole(self, item: Item, candidate: Item) -> Item:
         if item.prefers_expanded and item.expanded:
             return candidate.whole(self.count)
-        return candidate.counted(self.count) if item.shortened else item
+        larger = candidate.counted(self.count)
+        return larger if item.shortened and larger.tokens > item.tokens else item
 
     # -- totals
 
@@ -258,9 +259,9 @@ def _additions(
     return sorted(added, key=lambda one: (one[0] == SECTION_ARTIFACTS, -one[1].relevance))
 
 
-def _limited(before: FilledSection, most: FilledSection, chosen: set[str]) -> FilledSection:
+def _limited(before: FilledSection, most: FilledSection, chosen: set[tuple[str, str]]) -> FilledSection:
     """Return the section with the chosen additions; the others do not fit the whole context."""
     added = most.kept[len(before.kept) :]
-    late = tuple(Omission(item, INCLUSION_OVER_TOTAL) for item in added if item.id not in chosen)
-    kept = (*before.kept, *(item for item in added if item.id in chosen))
+    late = tuple(Omission(item, INCLUSION_OVER_TOTAL) for item in added if item.key not in chosen)
+    kept = (*before.kept, *(item for item in added if item.key in chosen))
     return FilledSection(kept, (*late, *most.omitted))

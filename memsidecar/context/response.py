@@ -70,8 +70,8 @@ class ReceiptBuilder:
 
     def _items(self, section: Section, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
         filled, shown = packed.filled[section], displayed(packed.content.sections[section])
-        ids = {item.id for item in shown}
-        evicted = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept if item.id not in ids]
+        keys = {item.key for item in shown}
+        evicted = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept if item.key not in keys]
         left_out = [*evicted, *filled.omitted, *candidates.rejected.get(section, ())]
         receipt = self._section(section, sum(item.tokens for item in shown), len(left_out))
         receipt.items.extend(_included(item) for item in shown)

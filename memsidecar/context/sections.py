@@ -82,6 +82,11 @@ class Item(NamedTuple):
     pinned: bool = False
     "The item is shown whatever its section's limit, and never evicted."
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Ids of messages are unique within a session only."""
+        return self.session_id, self.id
+
     def counted(self, count: Callable[[str], int]) -> "Item":
         return self if self.tokens != UNCOUNTED else self._replace(tokens=count(self.text))
 
@@ -190,10 +195,13 @@ def fill_from_start(items: Iterable[Item], tokens: int, count: CountTokens) -> F
 
 
 def _shorten_to_fit(item: Item, left: int, section_tokens: int, count: CountTokens) -> Item | None:
-    """Return the item if it fits, the first half or more of an item larger than the whole section, else None."""
+    """Return the item if it fits, the first half or more of an item larger than the whole section, else None.
+
+    Several messages are shown together or not at all: the last one may correct the first.
+    """
     if item.tokens <= left:
         return item
-    if item.tokens <= section_tokens or 2 * left < item.tokens:
+    if item.tokens <= section_tokens or 2 * left < item.tokens or len(item.message_ids) > 1:
         return None
     text = truncate_to_sentences(item.text, left, count)
     tokens = count(text)

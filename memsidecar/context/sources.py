@@ -69,11 +69,11 @@ class ContextSources:
         message.tokens = tokens
         return WindowMessage(message, stored.sequence, stored.role, stored.exchange, tokens, stored.tokens)
 
-    def locate(self, namespace: str, session_id: str, message_id: str) -> LocatedMessage | None:
-        """Return a message of any session, if it exists."""
-        key = SessionKey(namespace, session_id)
+    def locate(self, owner: Owner, session_id: str, message_id: str) -> LocatedMessage | None:
+        """Return a message of the owner's sessions, if it exists. A fact may name any message as its source."""
+        key = SessionKey(owner.namespace, session_id)
         versions = self.working.read.journal.message(key, message_id)
-        if versions is None:
+        if versions is None or versions.head.user_id != owner.user_id or owner.session_id not in ("", session_id):
             return None
         return LocatedMessage(0, key, versions.original, versions.head.row_id, versions.head.user_id)
 

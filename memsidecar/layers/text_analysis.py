@@ -48,8 +48,8 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _STEM_MARK = "~"
 _QUESTION_TERM = "~?"
 
-_MIN_STOP_WORDS = 2
-"A text is in another language than English if it has at least so many stop words of it."
+_MIN_WORDS, _MIN_STOP_WORDS, _MIN_STOP_WORD_SHARE = 4, 2, 0.33
+"A text is in another language than English if it has so many words, and so many stop words of that language."
 
 _STEMMER_CACHE_SIZE = 0  # `stem` has a cache; the library's is not thread-safe
 _STEM_CACHE_SIZE = 65_536
@@ -144,7 +144,11 @@ def _other_language(words: Sequence[str]) -> str | None:
     distinct = frozenset(words)
     languages = Counter(language for word in distinct for language in _stop_word_languages().get(word, ()))
     language, count = max(languages.items(), key=lambda each: (each[1], each[0]), default=("", 0))
-    return language if count > max(len(distinct & _ENGLISH_STOP_WORDS), _MIN_STOP_WORDS - 1) else None
+    is_clear = any(map(is_unsegmented, distinct)) or (
+        len(distinct) >= _MIN_WORDS and count >= _MIN_STOP_WORD_SHARE * len(distinct)
+    )
+    is_other = count >= _MIN_STOP_WORDS and count > len(distinct & _ENGLISH_STOP_WORDS)
+    return language if is_clear and is_other else None
 
 
 def _is_stop_word(word: str, language: str) -> bool:
@@ -158,7 +162,8 @@ def _stop_word_languages() -> Mapping[str, frozenset[str]]:
     languages: dict[str, set[str]] = {}
     for language in set(AVAILABLE_LANGUAGES) - {"english"}:
         for word in tokenize(" ".join(get_stop_words(language, cache=False))):
-            languages.setdefault(word, set()).add(language)
+            if len(word) > 1 or not word.isascii():  # a letter names an option, or a programming language
+                languages.setdefault(word, set()).add(language)
     return {word: frozenset(each) for word, each in languages.items()}
 
 

@@ -14,7 +14,7 @@ LEFT_OUT = "\u2026"
 "Marks the places of a passage where text was left out."
 _REGION_CHARACTERS = 6_000
 "A passage is chosen within a region of this size, so that the time does not depend on the length of the text."
-_MAX_PLACES = 64
+_MAX_PLACES = 256
 "Places of one term that are examined to find the region."
 _MAX_PIECE_CHARACTERS = 160
 "A longer piece is split; the best piece is shown in any case."
@@ -92,7 +92,7 @@ def _region(folded: str, terms: Collection[str]) -> tuple[int, int]:
     if len(folded) <= _REGION_CHARACTERS:
         return 0, len(folded)
     found = sorted((place, term) for term in terms for place in _places(folded, term, _MAX_PLACES))
-    rarity = {term: 1 / folded.count(term) for term in {term for _, term in found}}
+    rarity = {term: 1 / number for term, number in Counter(term for _, term in found).items()}
     best, start, score, first = 0.0, 0, 0.0, 0
     inside: Counter[str] = Counter()
     for place, term in found:
@@ -111,12 +111,15 @@ def _region(folded: str, terms: Collection[str]) -> tuple[int, int]:
 
 
 def _places(folded: str, term: str, limit: int) -> Iterator[int]:
-    """Yield where words begin with the term; in a script without spaces, where it occurs."""
+    """Yield where words begin with the term; in a script without spaces, where it occurs.
+
+    At most `limit` places are examined.
+    """
     place = folded.find(term)
     while place >= 0 and limit:
         if not place or not term.isascii() or not folded[place - 1].isalnum():
             yield place
-            limit -= 1
+        limit -= 1
         place = folded.find(term, place + len(term))
 
 

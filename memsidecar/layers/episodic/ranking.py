@@ -29,7 +29,7 @@ _MIN_POSITIVE = np.finfo(np.float32).smallest_subnormal
 class Ranking:
     """Scores of all rows of some partitions. Valid while the partitions are held for reading.
 
-    `sampled`: the rows were chosen by the query.
+    `scope_rows`: how many rows there are, if the query chose some of them; None if all are here.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Ranking:
         query: SearchQuery,
         scope: SearchScope,
         *,
-        sampled: bool = False,
+        scope_rows: int | None = None,
     ) -> None:
         self._partitions, self._analyzed, self._has_text = partitions, analyzed, bool(query.text.strip())
         parts = [term_stats(partition, analyzed, scope_mask(partition, scope)) for partition in partitions]
@@ -49,7 +49,7 @@ class Ranking:
         self._allowed = _joined(allowed)
         self._scores = self._score(query)
         self.features = query_features(
-            list(zip(parts, allowed, strict=True)), corpus, self._signals, self._allowed, query, sampled=sampled
+            list(zip(parts, allowed, strict=True)), corpus, self._signals, self._allowed, query, scope_rows=scope_rows
         )
 
     def _score(self, query: SearchQuery) -> "_Scores":
@@ -93,11 +93,10 @@ class Ranking:
 
     def _relevance(self, rows: NDArray[np.int64]) -> list[float]:
         """Return the probability that the memory helps, in proportion to the scores without recency."""
-        strengths = self._scores.without_recency()
-        strongest = np.max(strengths, initial=_MIN_POSITIVE, where=self._allowed)
-        shares: list[float] = (strengths[rows] / strongest).tolist()
-        chance = self._probability()
-        return [round(share * chance, _DIGITS) for share in shares]
+        strengths = self._scores.strength
+        strongest = float(np.max(strengths, initial=0, where=self._allowed))
+        chance = self._probability() / strongest if strongest > 0 else 0.0
+        return [round(strength * chance, _DIGITS) for strength in strengths[rows].tolist()]
 
     def _probability(self) -> float:
         if not self._analyzed.words:  # a vector without text: no such questions are labelled
@@ -148,16 +147,16 @@ def _repeats(partition: Partition, query: SearchQuery) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """Scores from 0 to 1, one for each row. A signal's share of the score is its value times its factor."""
+    """Scores from 0 to 1, one for each row. A signal's share of the score is its value times its factor.
+
+    `strength` is the score without recency.
+    """
 
     score: Floats
+    strength: Floats
     signals: dict[str, Floats]
     factors: dict[str, np.float32]
     exact: Mask
-
-    def without_recency(self) -> Floats:
-        recency = self.signals.get("recency")
-        return self.score if recency is None else self.score - recency * self.factors["recency"]
 
     def parts(self, rows: NDArray[np.int64]) -> list[ScoreBreakdown]:
         """Return what the scores of these rows are made of."""
@@ -175,13 +174,14 @@ class _Scores:
 def _semantic_scores(signals: Signals) -> _Scores:
     """Score by the cosine itself, so that a threshold means the same for every query."""
     none_exact = np.zeros(len(signals.exact), np.bool_)
-    return _Scores(signals.semantic, {"semantic": signals.semantic}, {"semantic": np.float32(1)}, none_exact)
+    parts = {"semantic": signals.semantic}, {"semantic": np.float32(1)}
+    return _Scores(signals.semantic, signals.semantic, *parts, none_exact)
 
 
 def _keyword_scores(signals: Signals, allowed: Mask) -> _Scores:
     factor = _factor(signals.keyword, None if allowed.all() else allowed, 1.0)
     total, exact = signals.keyword * factor, signals.exact & allowed
-    return _normalized(total, {"keyword": signals.keyword}, {"keyword": factor}, exact, 1.0)
+    return _normalized(total, None, {"keyword": signals.keyword}, {"keyword": factor}, exact, weight_sum=1.0)
 
 
 def _hybrid_scores(
@@ -191,16 +191,18 @@ def _hybrid_scores(
     mask = None if allowed.all() else allowed
     values = {name: getattr(signals, name) for name in _SCALED_SIGNALS}
     factors = {name: _factor(each, mask, getattr(weights, name)) for name, each in values.items()}
-    values["recency"], factors["recency"] = recency, np.float32(weights.recency)
     values = {name: each for name, each in values.items() if factors[name]}
-    total = np.zeros(len(allowed), np.float32)
+    matched = np.zeros(len(allowed), np.float32)
     for name, each in values.items():
-        total += each * factors[name]
-    values["session"] = _best_of_session(_masked(total, mask), session_ordinals)
+        matched += each * factors[name]
+    values["session"] = _best_of_session(_masked(matched, mask), session_ordinals)
     factors["session"] = _factor(values["session"], mask, weights.session)
-    total += values["session"] * factors["session"]
+    matched += values["session"] * factors["session"]
+    if weights.recency:
+        values["recency"], factors["recency"] = recency, np.float32(weights.recency)
     weight_sum = sum(getattr(weights, name) for name, factor in factors.items() if factor) or 1.0
-    return _normalized(total, values, factors, signals.exact & allowed, weight_sum)
+    weighted = recency * factors["recency"] if weights.recency else None
+    return _normalized(matched, weighted, values, factors, signals.exact & allowed, weight_sum=weight_sum)
 
 
 def _masked(values: Floats, mask: Mask | None) -> Floats:
@@ -222,16 +224,24 @@ def _best_of_session(scores: Floats, session_ordinals: NDArray[np.int64]) -> Flo
 
 
 def _normalized(
-    total: Floats, signals: dict[str, Floats], factors: dict[str, np.float32], exact: Mask, weight_sum: float
+    matched: Floats,
+    recency: Floats | None,
+    signals: dict[str, Floats],
+    factors: dict[str, np.float32],
+    exact: Mask,
+    *,
+    weight_sum: float,
 ) -> _Scores:
-    """Scale the sum to 0 to 1. `weight_sum` has no weights of signals that are 0 everywhere.
+    """Scale the sum of what matched and of recency to 0 to 1.
 
-    Rows that have every term of the query as it was written get the upper half of the scale, so that they rank before
-    all others: a term that is in few messages must find all of them.
+    `weight_sum` has no weights of signals that are 0 everywhere. Rows that have every term of the query as it was
+    written get the upper half of the scale, so that they rank before all others: a term that is in few messages must
+    find all of them.
     """
     scale = np.float32((_HALF if exact.any() else 1) / weight_sum)
-    score = np.where(exact, total * scale + _HALF, total * scale)
-    return _Scores(score, signals, {name: factor * scale for name, factor in factors.items()}, exact)
+    strength = np.where(exact, matched * scale + _HALF, matched * scale)
+    score = strength if recency is None else strength + recency * scale
+    return _Scores(score, strength, signals, {name: factor * scale for name, factor in factors.items()}, exact)
 
 
 def _recency(times_us: NDArray[np.int64], query: SearchQuery) -> Floats:

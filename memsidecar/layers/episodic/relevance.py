@@ -1,7 +1,7 @@
 """Calibrated relevance: the probability that the memory helps with a query.
 
-It is a logistic regression over a few features of the search. `benchmarks/relevance.py` fits its coefficients to
-labelled questions and writes them to `calibration.json`.
+It is a logistic regression over a few features of the search. `benchmarks/retrieval/calibration.py` fits its
+coefficients to labelled questions and writes them to `calibration.json`.
 """
 
 import json
@@ -24,6 +24,8 @@ KEYWORDS_ONLY = ""
 "The calibration without cosines: there is no vector, or the scale of the embedder's cosines is not known."
 
 _MAX_MATCHED = 3.0
+_MAX_SIZE = math.log(250_000)
+"Tokens; the largest labelled history has a tenth of it, and the effect of more is not known."
 _MIN_IDF = 0.3
 _IDENTIFIER = regex.compile(r"\b(?=\w*\p{L})(?:\w+_\w+|\w*\p{Ll}\p{Lu}\w*+|\p{L}+\d\w*+|\w++[-:./]\d)")
 "A word with an underscore, a capital inside or a digit: PAY-1042, ndots:5, debezium_v1, formatEta."
@@ -74,21 +76,21 @@ def query_features(
     allowed: Mask,
     query: SearchQuery,
     *,
-    sampled: bool,
+    scope_rows: int | None,
 ) -> QueryFeatures:
     """Return the features. `allowed` are the rows that may be hits, of each part and of all.
 
-    `sampled`: the rows were chosen by the query, so its terms are too frequent in them.
+    `scope_rows` is set if the query chose the rows: there are so many, and its terms are too frequent in these.
     """
     rows, words = int(allowed.sum()), tokenize(query.text)
-    rarest = max(corpus.idf, default=0.0) if sampled else _idf_of_one_row(rows)
+    rarest = _idf_of_one_row(rows) if scope_rows is None else max(corpus.idf, default=0.0)
     unit = float(BM25_K1 + 1) * max(float(rarest), _MIN_IDF)
     if is_unsegmented(query.text):
         unit *= 2  # a word is found by its characters and by its bigrams
     matched, keyword = (_max(values, allowed) / unit for values in (signals.keyword_context, signals.keyword))
     is_about_author = is_question(query.text) and not _FIRST_PERSON.isdisjoint(words)
     return QueryFeatures(
-        size=math.log1p(rows * float(corpus.mean_length)),
+        size=min(math.log1p((scope_rows or rows) * float(corpus.mean_length)), _MAX_SIZE),
         cosine=_max(signals.semantic, allowed),
         context_cosine=_max(signals.semantic_context, allowed),
         matched=min(matched, _MAX_MATCHED),

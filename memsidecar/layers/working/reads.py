@@ -17,7 +17,7 @@ from memsidecar.v1.message_pb2 import Message
 _FILTERED_MESSAGES = 2_000
 _NO_LIMIT = sys.maxsize
 _NEAR_MESSAGES = 3
-_MAX_NEAR_BYTES = 64 << 10
+_NEAR_BYTES = 64 << 10
 _MAX_TURN_MESSAGES = 48
 "Messages before or after one in which the ends of its turn are looked for."
 _MIN_READ_MESSAGES, _MAX_READ_MESSAGES = 32, 1_024  # most prunes remove a few messages, some remove nearly all
@@ -126,10 +126,16 @@ class WorkingMemoryReader:
         In a turn with tool calls, they also include the user message of the turn and its last answer.
         """
         key, at = located.key, located.message.sequence
-        query = MessageQuery(
-            at - 1 - _NEAR_MESSAGES, at + 1 + _NEAR_MESSAGES, include_pruned=True, max_bytes=_MAX_NEAR_BYTES
+        # Each side from the message outwards: large messages must not displace nearer ones.
+        before = MessageQuery(
+            at - 1 - _NEAR_MESSAGES, at, newest_first=True, include_pruned=True, max_bytes=_NEAR_BYTES
         )
-        near = {message.sequence: message for message in self.journal.messages(key, query).messages}
+        after = MessageQuery(at - 1, at + 1 + _NEAR_MESSAGES, include_pruned=True, max_bytes=_NEAR_BYTES)
+        near = {
+            message.sequence: message
+            for query in (before, after)
+            for message in self.journal.messages(key, query).messages
+        }
         if any(message.exchange for message in near.values()):
             wide = MessageQuery(at - _MAX_TURN_MESSAGES, at + _MAX_TURN_MESSAGES, include_pruned=True, bodies=False)
             for sequence in _ends_of_turn(self.journal.messages(key, wide).messages, at) - near.keys():
