@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from memsidecar.v1.context_pb2 import SECTION_EPISODIC, BuildContextRequest, SectionBudget
+from memsidecar.v1.memory_pb2 import AddBatchRequest
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
 from tests.context_wire.agent import Agent
 from tests.context_wire.test_earlier_messages import add, ask, earlier, said
 from tests.scenarios.index_readiness import until_index_is_ready
+from tests.scenarios.knowledge_client import KnowledgeClient, fact
 from tests.support.process import Client, SidecarProcess
 from tests.support.waiting import until
 
@@ -137,3 +139,47 @@ def test_the_source_of_a_superseded_fact_is_shown_with_the_new_one(client: Clien
 
     assert "I live in Berlin. (superseded later)" in shown() and "I live in Hamburg." in shown()
     assert "Berlin" not in shown(sections=[SectionBudget(section=SECTION_EPISODIC, max_tokens=12)])
+
+
+def test_a_fact_that_names_a_message_of_another_user_does_not_show_it(client: Client) -> None:
+    add(client, "owner", "private", [said("The code of my safe is 4711.", 20.1, id="secret")])
+    add(client, "thief", "once", [said("My favourite drink is green tea.", 60.1, id="drink")])
+    knowledge = KnowledgeClient(client, user_id="thief")
+    knowledge.put_facts(fact("green tea", key="drink", session_id="thief once", source_message_ids=["drink"]))
+    knowledge.put_facts(fact("coffee", key="drink", session_id="owner private", source_message_ids=["secret"]))
+    built = ask(client, "thief", "What is my favourite drink, green tea?")
+    assert "green tea" in "\n".join(earlier(built))
+    assert "4711" not in built.memory_text
+
+
+def test_a_correction_of_another_session_is_not_shown_in_the_scope_of_one(client: Client) -> None:
+    add(client, "scoped", "now", [said("My favourite drink is green tea.", 60.1, id="old")])
+    add(client, "scoped", "other", [said("Coffee, by all means.", 20.1, id="new")])
+    knowledge = KnowledgeClient(client, user_id="scoped")
+    knowledge.put_facts(fact("green tea", key="drink", session_id="scoped now", source_message_ids=["old"]))
+    knowledge.put_facts(fact("coffee", key="drink", session_id="scoped other", source_message_ids=["new"]))
+    add(client, "scoped", "now", [said(f"And what about topic {number}?", 0.1) for number in range(40)])
+    built = ask(client, "scoped", "What is my favourite drink, green tea?", scope="SCOPE_SESSION", max_tokens=800)
+    assert "Coffee" not in built.memory_text
+
+
+def test_sessions_without_a_user_correct_nothing_of_each_other(client: Client) -> None:
+    for session, text, days in (
+        ("anonymous 1", "The standup meeting is on Tuesday.", 60.1),
+        ("anonymous 2", "We moved the standup meeting to Thursday.", 20.1),
+    ):
+        client.memory.AddBatch(AddBatchRequest(namespace="anonymous", session_id=session, messages=[said(text, days)]))
+    request = BuildContextRequest(
+        namespace="anonymous", session_id="anonymous 3", query="When is the standup meeting?", scope="SCOPE_NAMESPACE"
+    )
+    shown = earlier(client.memory.BuildContext(request))
+    assert "- User: The standup meeting is on Tuesday." in shown
+
+
+def test_messages_of_two_sessions_may_have_the_same_id(client: Client) -> None:
+    for session, month, first in (("a", "March", 100), ("b", "April", 300)):
+        long = " ".join(f"Detail {number} of the report is not important." for number in range(first, first + 80))
+        text = f"{long} The quarterly invoice report of {month} is late. {long}"
+        add(client, "same", session, [said(text, 10.1, id="1")])
+    shown = "\n".join(earlier(ask(client, "same", "Which quarterly invoice report is late?")))
+    assert "of March is late" in shown and "of April is late" in shown

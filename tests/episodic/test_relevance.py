@@ -7,10 +7,14 @@ import pytest
 from benchmarks.retrieval import calibration
 from benchmarks.retrieval.calibration import ANSWERED, OFF_TOPIC, Corpus, Sample
 from benchmarks.retrieval.histories import support, work_history
+from benchmarks.retrieval.recall import EVERYTHING, IndexedHistory, analyzed
 from memsidecar.embedding.contract import Embedders
 from memsidecar.embedding.static import SUPPORTED_DIMENSIONS, StaticEmbedder
 from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.query import SearchQuery, Weights
+from memsidecar.layers.episodic.ranking import Ranking
 from memsidecar.layers.episodic.relevance import KEYWORDS_ONLY, QueryFeatures, calibrations
+from memsidecar.layers.text_analysis import is_other_language, tokenize
 from memsidecar.v1 import memory_pb2 as pb
 from tests.episodic.components import (
     HYBRID,
@@ -32,6 +36,7 @@ TEXTS = (
 )
 ANSWERABLE, UNANSWERABLE = "On which port is the staging database?", "How tall is Mount Everest?"
 THRESHOLD = calibration.THRESHOLD
+DAY_US = 24 * 3600 * 1_000_000
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +116,23 @@ def test_small_talk_is_about_nothing(query: str) -> None:
 def test_a_question_about_its_author_or_an_identifier_needs_no_other_topic(query: str) -> None:
     texts = [*TEXTS, "I live in Porto.", "What I do is paint bridges.", "The ticket is PAY-1042."]
     assert best(query, texts=texts) > THRESHOLD
+
+
+@pytest.mark.parametrize("weights", [Weights(recency=3.0), Weights(recency=3.0, session=0.0)])
+def test_recency_has_no_part_in_relevance(weights: Weights) -> None:
+    history = work_history()
+    indexed = IndexedHistory.of(history, StaticEmbedder())
+    query = analyzed(indexed.partition, "How do I reach the staging database?", StaticEmbedder())
+    found = []
+    for now_us in (0, max(row.time_us for row in history.rows)):
+        asked = SearchQuery("How do I reach the staging database?", weights=weights, now_us=now_us, half_life_us=DAY_US)
+        hits = Ranking([indexed.partition], query, asked, EVERYTHING).best(len(history.rows), 0.0)
+        found.append({hit.lsn: hit.relevance for hit in hits})
+    without, with_recency = found
+    assert without.items() <= with_recency.items()
+    assert all(0 <= relevance <= 1 for relevance in with_recency.values())
+
+
+@pytest.mark.parametrize("query", ["Option B or option C?", "plan b or c", "pro con list", "Die Hard man"])
+def test_a_short_english_query_is_in_no_other_language(query: str) -> None:
+    assert not is_other_language(tokenize(query))
