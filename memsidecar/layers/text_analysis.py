@@ -136,7 +136,8 @@ def content_terms(words: Sequence[str]) -> list[str]:
 
 def is_other_language(words: Sequence[str]) -> bool:
     """Return whether a text with these tokens is in another language than English, by its stop words or its script."""
-    return any(map(is_unsegmented, words)) or _other_language(words) is not None
+    is_other_script = any(map(is_unsegmented, words)) or not any(map(str.isascii, words))
+    return is_other_script or _other_language(words) is not None
 
 
 def _other_language(words: Sequence[str]) -> str | None:
