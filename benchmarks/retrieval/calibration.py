@@ -41,7 +41,7 @@ THRESHOLD = 0.25
 _PIECES = (1, 4)
 "Sessions in a piece of a history."
 _PIECES_OF_A_HISTORY, _PIECE_QUESTIONS, _FOREIGN_QUESTIONS = 8, 25, 40
-_COSINES = ("cosine", "context_cosine")
+_NOT_FITTED, _COSINES = ("about_author",), ("cosine", "context_cosine")
 _FOREIGN_WEIGHT, _PIECE_WEIGHT, _PHRASING_WEIGHT = 0.5, 0.5, 0.5
 _RIDGE = 1.0
 _BINS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
@@ -174,7 +174,7 @@ def fit_all(corpora: Sequence[Corpus]) -> dict[str, Coefficients]:
 def fit(samples: Sequence[Sample], without: Sequence[str] = ()) -> Coefficients:
     """Return the coefficients of a ridge logistic regression, by Newton's method."""
     fitted = [sample for sample in samples if sample.half == "tune"]
-    names = [name for name in QueryFeatures._fields if name not in without]
+    names = [name for name in QueryFeatures._fields if name not in (*without, *_NOT_FITTED)]
     rows = np.array([[1.0, *(getattr(sample.features, name) for name in names)] for sample in fitted])
     answered = np.array([sample.kind == ANSWERED for sample in fitted], np.float64)
     weights, penalty = _weights(fitted), np.diag([0.0, *[_RIDGE] * len(names)])

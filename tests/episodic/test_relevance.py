@@ -112,6 +112,12 @@ def test_small_talk_is_about_nothing(query: str) -> None:
     assert best(query) < THRESHOLD
 
 
+def test_a_question_about_its_author_finds_an_answer_in_other_words() -> None:
+    hits = hits_of("Where do I live?", texts=[*TEXTS * 5, "I moved to Lisbon.", "How is the weather?"])
+    assert max(hits, key=lambda hit: hit.relevance).relevance >= THRESHOLD
+    assert "I moved to Lisbon." in [hit.message.content for hit in hits if hit.relevance >= THRESHOLD]
+
+
 @pytest.mark.parametrize("query", ["Where do I live?", "What do I do?", "where does my sister play", "PAY-1042"])
 def test_a_question_about_its_author_or_an_identifier_needs_no_other_topic(query: str) -> None:
     texts = [*TEXTS, "I live in Porto.", "What I do is paint bridges.", "The ticket is PAY-1042."]

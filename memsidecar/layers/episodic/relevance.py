@@ -23,6 +23,8 @@ from memsidecar.layers.text_analysis import is_other_language, is_question, is_u
 KEYWORDS_ONLY = ""
 "The calibration without cosines: there is no vector, or the scale of the embedder's cosines is not known."
 
+_ABOUT_AUTHOR = 0.5
+'The least probability for "Where do I live?": its answer, "I moved to Lisbon.", has none of its words.'
 _MAX_MATCHED = 3.0
 _MAX_SIZE = math.log(250_000)
 "Tokens; the largest labelled history has a tenth of it, and the effect of more is not known."
@@ -65,6 +67,8 @@ class QueryFeatures(NamedTuple):
     '1 if the query has a word that names a topic, or is a question about its author: "Where do I live?".'
     personal: float
     "1 if the query is about us or about what is mine."
+    about_author: float
+    "1 if the query is a question about its author that names no topic. It is not fitted: see `probability`."
     identifier: float
     "The maximum keyword score of a row as in `matched`, without neighbours, if the query has an identifier."
 
@@ -88,6 +92,7 @@ def query_features(
     if is_unsegmented(query.text):
         unit *= 2  # a word is found by its characters and by its bigrams
     matched, keyword = (_max(values, allowed) / unit for values in (signals.keyword_context, signals.keyword))
+    has_topic = any(map(_is_topic, words))
     is_about_author = is_question(query.text) and not _FIRST_PERSON.isdisjoint(words)
     return QueryFeatures(
         size=min(math.log1p((scope_rows or rows) * float(corpus.mean_length)), _MAX_SIZE),
@@ -96,7 +101,8 @@ def query_features(
         matched=min(matched, _MAX_MATCHED),
         unknown=_unknown_share(parts, corpus),
         speaker=_max(signals.speaker, allowed),
-        topic=float(any(map(_is_topic, words)) or is_about_author),
+        topic=float(has_topic or is_about_author),
+        about_author=float(is_about_author and not has_topic),
         personal=float(not _PERSONAL_WORDS.isdisjoint(words)),
         identifier=min(keyword, _MAX_MATCHED) if _IDENTIFIER.search(query.text) else 0.0,
     )
@@ -140,4 +146,5 @@ def probability(features: QueryFeatures, calibration: Coefficients) -> float:
     """Return the probability that the memory has something that helps with the query."""
     values = zip(QueryFeatures._fields, features, strict=True)
     total = calibration["intercept"] + sum(calibration.get(name, 0.0) * value for name, value in values)
-    return 1 / (1 + math.exp(-total))
+    chance = 1 / (1 + math.exp(-total))
+    return max(chance, _ABOUT_AUTHOR) if features.about_author else chance
