@@ -54,12 +54,12 @@ def _search(
 ) -> list[Episodes]:
     return [
         episodes
-        for table_filter in table_filters(scope)
+        for table_filter in _table_filters(scope)
         for episodes in _search_filtered(table, analyzed, query, table_filter, limit)
     ]
 
 
-def table_filters(scope: SearchScope) -> Iterable[TableFilter]:
+def _table_filters(scope: SearchScope) -> Iterable[TableFilter]:
     everywhere = TableFilter(
         session=scope.session,
         roles=sorted(scope.roles),

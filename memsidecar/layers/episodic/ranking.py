@@ -29,7 +29,7 @@ _MIN_POSITIVE = np.finfo(np.float32).smallest_subnormal
 class Ranking:
     """Scores of all rows of some partitions. Valid while the partitions are held for reading.
 
-    `scope_rows`: how many rows there are, if the query chose some of them; None if all are here.
+    `sampled`: the rows were chosen by the query.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Ranking:
         query: SearchQuery,
         scope: SearchScope,
         *,
-        scope_rows: int | None = None,
+        sampled: bool = False,
     ) -> None:
         self._partitions, self._analyzed, self._has_text = partitions, analyzed, bool(query.text.strip())
         parts = [term_stats(partition, analyzed, scope_mask(partition, scope)) for partition in partitions]
@@ -49,7 +49,7 @@ class Ranking:
         self._allowed = _joined(allowed)
         self._scores = self._score(query)
         self.features = query_features(
-            list(zip(parts, allowed, strict=True)), corpus, self._signals, self._allowed, query, scope_rows=scope_rows
+            list(zip(parts, allowed, strict=True)), corpus, self._signals, self._allowed, query, sampled=sampled
         )
 
     def _score(self, query: SearchQuery) -> "_Scores":

@@ -80,14 +80,14 @@ def query_features(
     allowed: Mask,
     query: SearchQuery,
     *,
-    scope_rows: int | None,
+    sampled: bool,
 ) -> QueryFeatures:
     """Return the features. `allowed` are the rows that may be hits, of each part and of all.
 
-    `scope_rows` is set if the query chose the rows: there are so many, and its terms are too frequent in these.
+    `sampled`: the rows were chosen by the query, so its terms are too frequent in them.
     """
     rows, words = int(allowed.sum()), tokenize(query.text)
-    rarest = _idf_of_one_row(rows) if scope_rows is None else max(corpus.idf, default=0.0)
+    rarest = max(corpus.idf, default=0.0) if sampled else _idf_of_one_row(rows)
     unit = float(BM25_K1 + 1) * max(float(rarest), _MIN_IDF)
     if is_unsegmented(query.text):
         unit *= 2  # a word is found by its characters and by its bigrams
@@ -95,7 +95,7 @@ def query_features(
     has_topic = any(map(_is_topic, words))
     is_about_author = is_question(query.text) and not _FIRST_PERSON.isdisjoint(words)
     return QueryFeatures(
-        size=min(math.log1p((scope_rows or rows) * float(corpus.mean_length)), _MAX_SIZE),
+        size=min(math.log1p(rows * float(corpus.mean_length)), _MAX_SIZE),
         cosine=_max(signals.semantic, allowed),
         context_cosine=_max(signals.semantic_context, allowed),
         matched=min(matched, _MAX_MATCHED),

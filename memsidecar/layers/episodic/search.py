@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
 from memsidecar.layers.background import CommitSignal
 from memsidecar.layers.episodic import log_tail
-from memsidecar.layers.episodic.candidates import find_candidates, table_filters
+from memsidecar.layers.episodic.candidates import find_candidates
 from memsidecar.layers.episodic.generations import GenerationManager, NamespaceIndex, OpenGeneration
 from memsidecar.layers.episodic.index_batch import unit
 from memsidecar.layers.episodic.log_tail import LogReader, LogSource, journal_fallback
@@ -41,8 +41,7 @@ class _Sources(NamedTuple):
     query: AnalyzedQuery
     last_lsn: int
     degraded: frozenset[Degradation]
-    scope_rows: int | None = None
-    "How many rows the scope has, if the partitions have only candidates."
+    approximate: bool = False
 
 
 @dataclass
@@ -67,12 +66,12 @@ class Searcher:
         with ExitStack() as locks:
             for partition in sources.partitions:
                 locks.enter_context(partition.reading())
-            if sources.scope_rows is not None:
+            if sources.approximate:
                 limit = sum(partition.columns.count for partition in sources.partitions)
-            ranking = Ranking(sources.partitions, sources.query, query, ranked_scope, scope_rows=sources.scope_rows)
+            ranking = Ranking(sources.partitions, sources.query, query, ranked_scope, sampled=sources.approximate)
             hits = ranking.best(limit, min_score)
         ignored = {Degradation.EMBEDDER} if query.mode is Mode.KEYWORD else set()
-        return RankedHits(hits, sources.degraded - ignored, as_of, sources.scope_rows is not None)
+        return RankedHits(hits, sources.degraded - ignored, as_of, sources.approximate)
 
     def _from_index(self, query: SearchQuery, scope: SearchScope, limit: int) -> _Sources:
         if self.generations is None:
@@ -174,7 +173,7 @@ class Searcher:
         partition = find_candidates(live.table, analyzed, query, scope, limit=limit, tail=batches)
         degraded |= tail.degraded
         sources = self._sources([partition], query, scope, live.embedder, last_lsn=last_lsn, degraded=degraded)
-        return sources._replace(scope_rows=sum(map(live.table.count, table_filters(scope))))
+        return sources._replace(approximate=True)
 
     # -- the journal, without an index
 
