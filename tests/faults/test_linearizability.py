@@ -20,12 +20,11 @@ from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.history import AddCall, Call, CountCall, History, ReadCall, run_all, timed
 from tests.faults.memory_clients import LayerClient, MemoryClient, RpcClient, key_of
 from tests.faults.recording_journal import InterferingJournal, RecordingJournal, counts_of, replay, stored
-from tests.support.kill_rounds import KILL_ROUNDS
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 SESSIONS = ("a", "b", "c", "d")
 SHORT_ROUNDS = 30
-LONG_ROUNDS = min(1_000, 25 * KILL_ROUNDS)
+LONG_ROUNDS = 1_000
 
 Action = Callable[[random.Random, int, str], None]
 

@@ -44,8 +44,10 @@ def open_index(folder: Path) -> LanceIndex:
 
 
 def run(folder: Path, connection: "Connection[Any, Any]") -> None:
-    """Send a message when ready, and start when one arrives."""
+    """Send a message when ready, start when one arrives, and send another when the table exists."""
     connection.send("ready")
     connection.recv()
     index = open_index(folder)
-    work(index.open(NAMESPACE, 1) or index.create(NAMESPACE, FIRST))
+    table = index.open(NAMESPACE, 1) or index.create(NAMESPACE, FIRST)
+    connection.send("created")
+    work(table)
