@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memsidecar.tokens.families import FAMILIES, Factors, TokenClass, classify
 from memsidecar.tokens.models import MODELS, lookup
 from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.tiktoken_counter import TiktokenCounter
 from tests.support.work import costs_at_most
 
 COUNTERS = Counters("o200k_base")
@@ -147,6 +148,21 @@ def test_the_documentation_shows_the_factors_of_the_code() -> None:
             digits = ", ".join(f"{factor:g}" for factor in factors.digits)
             shown = [digits if isinstance(factor, tuple) else f"{factor:g}" for factor in factors]
             assert documented[family] == shown
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_an_estimate_encodes_a_text_once(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Encoding is nearly all of the time of a count."""
+    CLAUDE.warm()
+    encode, encoded = TiktokenCounter.encode, []
+
+    def recorded(counter: TiktokenCounter, each: str) -> list[int]:
+        encoded.append(each)
+        return encode(counter, each)
+
+    monkeypatch.setattr(TiktokenCounter, "encode", recorded)
+    CLAUDE.count(text)
+    assert encoded == [text]
 
 
 @pytest.mark.long
