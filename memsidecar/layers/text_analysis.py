@@ -143,7 +143,7 @@ def is_other_language(words: Sequence[str]) -> bool:
 def _other_language(words: Sequence[str]) -> str | None:
     """Return the language that has the most of these words as stop words; None if that is English, or too few are."""
     distinct = frozenset(words)
-    languages = Counter(language for word in distinct for language in _stop_word_languages().get(word, ()))
+    languages = Counter(language for word in distinct for language in stop_word_languages().get(word, ()))
     language, count = max(languages.items(), key=lambda each: (each[1], each[0]), default=("", 0))
     is_clear = any(map(is_unsegmented, distinct)) or (
         len(distinct) >= _MIN_WORDS and count >= _MIN_STOP_WORD_SHARE * len(distinct)
@@ -154,12 +154,12 @@ def _other_language(words: Sequence[str]) -> str | None:
 
 def _is_stop_word(word: str, language: str) -> bool:
     parts = _CHARACTERS.findall(word) if _is_bigram(word) else [word]
-    return all(language in _stop_word_languages().get(part, ()) for part in parts)
+    return all(language in stop_word_languages().get(part, ()) for part in parts)
 
 
 @cache
-def _stop_word_languages() -> Mapping[str, frozenset[str]]:
-    """Return the languages other than English in which a token is a stop word."""
+def stop_word_languages() -> Mapping[str, frozenset[str]]:
+    """Return the languages other than English in which a token is a stop word. The first call takes about 70 ms."""
     languages: dict[str, set[str]] = {}
     for language in set(AVAILABLE_LANGUAGES) - {"english"}:
         for word in tokenize(" ".join(get_stop_words(language, cache=False))):

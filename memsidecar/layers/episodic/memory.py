@@ -16,6 +16,7 @@ from memsidecar.layers.episodic.log_tail import LogReader
 from memsidecar.layers.episodic.partition_cache import PartitionCache
 from memsidecar.layers.episodic.query import SearchQuery, SearchScope, Weights
 from memsidecar.layers.episodic.search import Searcher
+from memsidecar.layers.text_analysis import stop_word_languages
 from memsidecar.stores.contract import Index, Journal
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class EpisodicMemory:
     def open(self, open_index: Callable[[], Index]) -> None:
         """Open the index and start to index. Takes seconds; entries added meanwhile are indexed afterwards."""
         self.embedders.default.warm()
+        stop_word_languages()  # else the first query would load them
         with ExitStack() as opened:
             index = open_index()
             opened.callback(index.close)
