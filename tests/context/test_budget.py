@@ -14,7 +14,7 @@ from memsidecar.domain.errors import BudgetTooSmall
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.estimate import CharsPerFour
-from memsidecar.v1.context_pb2 import Inclusion, Section
+from memsidecar.v1.context_pb2 import Inclusion, Section, SectionBudget
 from tests.context.context_input import (
     COUNTERS,
     TOKENIZERS,
@@ -202,3 +202,31 @@ def test_a_budget_that_fits_a_shortened_item_is_never_too_small() -> None:
     least = sufficient_budget(context_input, 1, Superadditive())
     for budget in range(least, least + 1_000):
         assert build(context_input, budget, Superadditive()).response.total_tokens <= budget
+
+
+def episodic(item: Item, budget: int) -> tuple[str, list[list[str]]]:
+    """Return the text of the context, and the messages of its memories."""
+    built = build(ContextInput({Section.SECTION_EPISODIC: (item,)}), budget, COUNTERS.default)
+    (receipt,) = [each for each in built.response.receipt.sections if each.section == Section.SECTION_EPISODIC]
+    return built.response.memory_text, [list(each.message_ids) for each in receipt.items]
+
+
+def test_a_passage_keeps_its_answer_if_there_is_room() -> None:
+    passage = retrieved("m", "User: …which port is it?", 0.5)
+    whole = "User: …which port is it? / Assistant: Port 5544."
+    lines = retrieved("m", whole, 0.5).lines
+    expanded = passage._replace(
+        shortened=True, message_ids=("m",), expanded=whole, expanded_lines=lines, expanded_ids=("m", "n")
+    )
+    text, messages = episodic(expanded, 8_000)
+    assert "Port 5544." in text and messages == [["m", "n"]]
+
+
+def test_a_correction_is_never_cut_off_what_it_corrects() -> None:
+    text = "User: We deploy to production on each Tuesday at ten. User: We moved that to Thursday."
+    both = retrieved("m", text, 0.5)._replace(message_ids=("old", "new"))
+    context_input = ContextInput({Section.SECTION_EPISODIC: (both,)})
+    for tokens in range(1, COUNTERS.default.count(text) + 2):
+        budgets = {Section.SECTION_EPISODIC: SectionBudget(section=Section.SECTION_EPISODIC, max_tokens=tokens)}
+        shown = build(context_input, 8_000, COUNTERS.default, budgets).response.memory_text
+        assert ("Tuesday" in shown) == ("Thursday" in shown)
