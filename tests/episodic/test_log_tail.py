@@ -90,6 +90,22 @@ def test_partition_candidates_and_journal_fallback_rank_a_small_scope_alike(
     assert answers[0] == pytest.approx(answers[2], abs=1e-4)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("scope", SCOPES, ids=Scope.Name)
+def test_a_message_has_the_same_relevance_before_and_after_it_is_indexed(scope: Scope, mode: pb.SearchMode) -> None:
+    with episodic_client(embedders=STATIC) as memory:
+        for at in range(4):
+            memory.add(f"I saw {at} herons in the reeds", "s", user="u")
+
+        def relevances() -> dict[str, float]:
+            found = memory.search("herons in the reeds", mode=mode, **names_of(scope))
+            return {hit.message.content: hit.relevance for hit in found.hits}
+
+        before = relevances()
+        memory.index()
+        assert len(before) == 4 and relevances() == pytest.approx(before, abs=2e-4)
+
+
 def test_a_stuck_index_recovers_without_duplicates() -> None:
     index = StuckIndex()
     with episodic_client(stepped=False, index=index) as memory:

@@ -68,7 +68,10 @@ class Searcher:
                 locks.enter_context(partition.reading())
             if sources.approximate:
                 limit = sum(partition.columns.count for partition in sources.partitions)
-            ranking = Ranking(sources.partitions, sources.query, query, ranked_scope, sampled=sources.approximate)
+            # A scope without partitions is judged as a sample before it has a table, too: the same message must have
+            # the same relevance before it is indexed and after.
+            sampled = sources.approximate or not scope.partitions
+            ranking = Ranking(sources.partitions, sources.query, query, ranked_scope, sampled=sampled)
             hits = ranking.best(limit, min_score)
         ignored = {Degradation.EMBEDDER} if query.mode is Mode.KEYWORD else set()
         return RankedHits(hits, sources.degraded - ignored, as_of, sources.approximate)
