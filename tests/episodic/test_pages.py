@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from memsidecar.domain.errors import InvalidField
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.candidates import MIN_CANDIDATES
+from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_USER, SCOPE_NAMESPACE, Message, Scope
 from tests.episodic.components import (
     HYBRID,
@@ -20,6 +21,7 @@ from tests.episodic.components import (
     NO_RAM,
     SCOPES,
     SEMANTIC,
+    STATIC,
     EpisodicClient,
     episodic_client,
     messages_of,
@@ -196,3 +198,19 @@ def test_tool_calls_are_found_by_their_arguments() -> None:
         call.tool_calls.add(id="c", name="lookup_weather", arguments_json='{"city": "Reykjavik"}')
         memory.add_all([call], user="u")
         assert [hit.message.tool_calls[0].id for hit in memory.search("reykjavik", user_id="u").hits] == ["c"]
+
+
+@PATHS
+@pytest.mark.parametrize("mode", MODES)
+def test_tool_calls_without_content_are_no_hits_because_of_their_neighbours(
+    mode: pb.SearchMode, limits: EpisodicLimits
+) -> None:
+    call = Message(role=ROLE_ASSISTANT)
+    call.tool_calls.add(id="c", name="run", arguments_json='{"command": "make"}')
+    with episodic_client(embedders=STATIC, limits=limits) as memory:
+        question, answer = messages_of("Which port has the staging database?", "The staging database has port 5544.")
+        memory.add_all([question, call, answer], user="u")
+        for _ in range(2):
+            found = memory.search("port of the staging database", user_id="u", mode=mode).hits
+            assert sorted(hit.message.content for hit in found) == sorted([question.content, answer.content])
+            memory.index()

@@ -7,10 +7,14 @@ from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
+from memsidecar.domain.message import StoredMessage
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
+from memsidecar.layers.episodic.index_batch import text_of
 from memsidecar.layers.episodic.query import Degradation, RankedHit, RankedHits, SearchQuery, SearchScope, Weights
 from memsidecar.layers.episodic.search import Searcher
+from memsidecar.layers.text_analysis import stem, tokenize
 from memsidecar.stores.contract import Chunk, Journal, LocatedMessage, Owner, StoredDocument
+from memsidecar.v1.message_pb2 import Message
 
 MAX_CACHED_RESULTS = 8
 "Few, because each may have thousands of hits, and a client asks for the next page soon. Later, the search is repeated."
@@ -99,7 +103,10 @@ class HitLoader:
 
         def load(hits: Sequence[RankedHit]) -> list[LocatedMessage | None]:
             found = self.journal.get_by_lsn([hit.lsn for hit in hits])
-            return [_visible_to(scope, found.get(hit.lsn)) for hit in hits]
+            visible = (_visible_to(scope, found.get(hit.lsn)) for hit in hits)
+            return [each if each is not None and _matches_itself(each.message, terms) else None for each in visible]
+
+        terms = frozenset(map(stem, tokenize(query.text)))
 
         return self._fill(
             query, scope, page, _PageLoader(load, matches, lambda found: len(found.message.body), should_continue)
@@ -186,6 +193,14 @@ class _PageLoader(Generic[T]):
             if not self.should_continue():
                 break
         return loaded, len(hits), len(loaded) == limit
+
+
+def _matches_itself(message: StoredMessage, terms: frozenset[str]) -> bool:
+    """Return False for a tool call without content that has no term of the query: only its neighbours match."""
+    if message.exchange != message.sequence:
+        return True
+    decoded = Message.FromString(message.body)
+    return bool(decoded.content.strip()) or not terms.isdisjoint(map(stem, tokenize(text_of(decoded))))
 
 
 def _visible_to(scope: SearchScope, found: LocatedMessage | None) -> LocatedMessage | None:
