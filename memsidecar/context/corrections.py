@@ -28,6 +28,8 @@ MAX_CORRECTIONS = 48
 "Sentences with the cue of a correction that are compared with the memories."
 _MAX_SUPERSEDED = 2
 "Superseded messages that are shown with their correction, the newest ones."
+_MAX_CORRECTED = 3
+"Sentences of one message whose corrections are shown."
 _MAX_STEPS = 3
 _MAX_DISTANCE = 6
 "Messages between a correction without a subject and what it corrects."
@@ -91,84 +93,98 @@ class CorrectionLinker:
     find: Callable[[MessageName], DecodedMessage | None] = lambda _: None
 
     def __call__(self, memories: Sequence[MemoryItem]) -> list[MemoryItem]:
-        """Return the memories, best first. A corrected one becomes a part of its correction, at the better place."""
+        """Return the memories, best first. A corrected one becomes a part of its corrections, at the best place."""
         if not self.corrections and not self.superseded:
             return list(memories)
         homes = {found.place: at for at, memory in enumerate(memories) for found in memory.messages}
         linked: list[MemoryItem | None] = list(memories)
-        for at, memory in enumerate(memories):
-            for found in memory.messages:
-                later = self._newest(found)
-                if later is not None:
-                    self._link(linked, homes, at, found, later)
-                    break
+        for memory in memories:
+            corrected = ((found, later) for found in memory.messages for later in self._newest(found))
+            for found, later in corrected:
+                _link(linked, homes, found, later)
         return [memory for memory in linked if memory is not None]
 
     def is_superseded(self, found: DecodedMessage) -> bool:
-        return self._superseding(found) is not None
+        return bool(self._superseding(found))
 
-    def _link(
-        self, linked: list[MemoryItem | None], homes: dict[Place, int], at: int, found: DecodedMessage, later: _Later
-    ) -> None:
-        """Move the memory at `at` into that of its correction, which takes the better place of the two."""
-        memory = linked[at]
-        if memory is None:
-            return
-        if later.found is None:
-            linked[at] = memory._replace(outdated=frozenset({*memory.outdated, found.place}))
-            return
-        marked = [each for each in (*memory.superseded, *memory.messages) if each.place != later.found.place]
-        home = homes.get(later.found.place, at)
-        other = linked[home] if home != at else None
-        base = other or memory._replace(messages=(later.found,), superseded=(), outdated=frozenset())
-        newest = sorted((*base.superseded, *marked), key=lambda each: each.time_us)[-_MAX_SUPERSEDED:]
-        joined = base._replace(
-            pointer=max(memory.pointer, base.pointer, key=lambda pointer: pointer.score),
-            superseded=tuple(newest),
-            outdated=base.outdated | memory.outdated | {found.place},
-            needs_superseded=base.needs_superseded or later.is_needed,
-        )
-        first, last = min(at, home), max(at, home)
-        linked[last] = None
-        linked[first] = joined
-        for each in (*joined.messages, *joined.superseded):
-            homes[each.place] = first
-
-    def _newest(self, found: DecodedMessage) -> _Later | None:
+    def _newest(self, found: DecodedMessage) -> list[_Later]:
         """Return what supersedes a message in the end: a correction may be corrected itself."""
-        later: _Later | None = None
+        newest = [self._follow(found, step) for step in self._superseding(found)]
+        return list({later.found.place if later.found else None: later for later in newest}.values())
+
+    def _follow(self, found: DecodedMessage, later: _Later) -> _Later:
         seen = {found.place}
         for _ in range(_MAX_STEPS):
-            step = self._superseding(found)
-            if step is None:
+            if later.found is None or later.found.place in seen:
                 return later
-            if step.found is None or step.found.place in seen:
-                return later or step
-            later = step
-            found = step.found
-            seen.add(found.place)
+            seen.add(later.found.place)
+            steps = [step for step in self._superseding(later.found) if step.found and step.found.place not in seen]
+            if not steps:
+                return later
+            later = steps[0]
         return later
 
-    def _superseding(self, found: DecodedMessage) -> _Later | None:
+    def _superseding(self, found: DecodedMessage) -> list[_Later]:
+        """Return what supersedes the message, or its sentences one by one; the most certain one first."""
         by_facts = self._superseding_facts(found)
-        if by_facts is not None and by_facts.found is not None:
-            return by_facts
-        if found.role not in (Role.USER, Role.ASSISTANT):
+        if by_facts and by_facts[0].found is not None:
             return by_facts
         newer = [each for each in self.corrections if _is_newer(each, found)]
-        matching = list(_matching(newer, found)) if newer else []
-        if not matching:
+        if found.role not in (Role.USER, Role.ASSISTANT) or not newer:
             return by_facts
-        correction, statement = max(
-            matching, key=lambda match: (*closeness(match[0].statement, match[1]), match[0].time_us)
-        )
-        return _Later(correction.found, is_needed=names_no_subject(correction.statement, statement))
+        best: dict[str, tuple[Correction, Statement]] = {}
+        for match in sorted(_matching(newer, found), key=_certainty, reverse=True):
+            best.setdefault(match[1].text, match)
+        corrections = [
+            _Later(correction.found, is_needed=names_no_subject(correction.statement, statement))
+            for correction, statement in best.values()
+        ]
+        return corrections[:_MAX_CORRECTED] or by_facts
 
-    def _superseding_facts(self, found: DecodedMessage) -> _Later | None:
+    def _superseding_facts(self, found: DecodedMessage) -> list[_Later]:
         sources = self.superseded.get((found.located.key.session_id, found.wire.id)) if self.superseded else None
         if sources is None:
-            return None
-        return _Later(self.find(sources[-1]) if sources else None)
+            return []
+        return [_Later(self.find(sources[-1]) if sources else None)]
+
+
+def _link(linked: list[MemoryItem | None], homes: dict[Place, int], found: DecodedMessage, later: _Later) -> None:
+    """Move the memory with `found` into that of its correction. The result takes the better place of the two."""
+    at = homes[found.place]
+    memory = linked[at]
+    assert memory is not None
+    outdated = memory.outdated | {found.place}
+    if later.found is None:
+        linked[at] = memory._replace(outdated=outdated)
+        return
+    home = homes.get(later.found.place, at)
+    other = linked[home] if home != at else None
+    # After an earlier correction, the memory has that in its messages.
+    is_moved = found in memory.superseded
+    messages = {each.place: each for each in (*(memory.messages if is_moved else ()), later.found)}
+    superseded = {each.place: each for each in (*memory.superseded, *(() if is_moved else memory.messages))}
+    if other is not None:
+        messages |= {each.place: each for each in other.messages}
+        superseded |= {each.place: each for each in other.superseded}
+        outdated |= other.outdated
+    old = sorted((each for place, each in superseded.items() if place not in messages), key=lambda each: each.time_us)
+    joined = memory._replace(
+        pointer=max(memory.pointer, (other or memory).pointer, key=lambda pointer: pointer.score),
+        messages=tuple(sorted(messages.values(), key=lambda each: (each.time_us, each.place))),
+        superseded=tuple(old[-_MAX_SUPERSEDED:]),
+        outdated=outdated,
+        needs_superseded=memory.needs_superseded or later.is_needed or (other is not None and other.needs_superseded),
+    )
+    first, last = min(at, home), max(at, home)
+    linked[last] = None
+    linked[first] = joined
+    for each in (*joined.messages, *old):
+        homes[each.place] = first
+
+
+def _certainty(match: tuple[Correction, Statement]) -> tuple[bool, int, int]:
+    correction, statement = match
+    return (*closeness(correction.statement, statement), correction.time_us)
 
 
 def _matching(newer: Sequence[Correction], found: DecodedMessage) -> Iterator[tuple[Correction, Statement]]:

@@ -4,7 +4,7 @@ A build runs on one thread, because a change of threads costs more than most of 
 out, another thread finishes the build with what was retrieved so far.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
@@ -14,10 +14,13 @@ from memsidecar.context.builder import ContextBuilder, PreparedContext, Retrieva
 from memsidecar.context.memories import decode
 from memsidecar.context.relevance import Hit, same_question
 from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.fact import ScoreBreakdown
+from memsidecar.language.extractive.corrections import STRONG_CUE_TERMS
 from memsidecar.layers.documents.documents import Documents, FindChunks, FoundChunks
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import PageRequest
-from memsidecar.layers.episodic.query import SearchQuery, SearchScope, Weights
+from memsidecar.layers.episodic.query import RankedHit, SearchQuery, SearchScope, Weights
+from memsidecar.layers.text_analysis import content_terms, tokenize
 from memsidecar.stores.contract import LocatedMessage, Scope
 from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC, BuildContextResponse, Degradation
 from memsidecar.v1.message_pb2 import Scope as WireScope
@@ -26,6 +29,8 @@ DAY_US = 24 * 3600 * 1_000_000
 _POOL_PER_ITEM = 3
 _MIN_MEMORY_TOKENS = 8
 "The smallest memory: its age, its speaker and a word."
+_CORRECTABLE_HITS, _MAX_CHARACTERS, _MAX_LOOKED_UP = 12, 1_000, 12
+"Hits whose corrections are looked up, the beginning of each that is read, and the messages that are loaded."
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Retrieval:
         )
         find = partial(self._find, question, limit, is_wanted)
         hits, degraded = find(within)
+        hits += self._corrections(hits, within)
         if prepared.request.debug:
             # The debug receipt also lists what the query excluded.
             everywhere, _ = find(replace(within, exclude_from=None, include_repeats=True))
@@ -77,6 +83,17 @@ class Retrieval:
     ) -> tuple[list[Hit], frozenset[int]]:
         found = self.episodic.hits.messages(question, within, PageRequest(limit), lambda _: True, is_wanted)
         return list(found.hits), frozenset(map(int, found.degraded))
+
+    def _corrections(self, hits: Sequence[Hit], within: SearchScope) -> list[Hit]:
+        """Return messages that may correct one of the best hits, and share no word with the query.
+
+        They have no relevance of their own: they are shown only with what they correct.
+        """
+        best = [decode(located).content[:_MAX_CHARACTERS] for _, located in hits[:_CORRECTABLE_HITS]]
+        terms = content_terms(tokenize("\n".join(best)))
+        known = {pointer.lsn for pointer, _ in hits}
+        found = self.episodic.hits.newest_with(terms, STRONG_CUE_TERMS, within, _MAX_LOOKED_UP)
+        return [(_unranked(each), each) for each in found if each.lsn not in known]
 
     def chunks(self, prepared: PreparedContext) -> FoundChunks:
         section, request = prepared.limits[SECTION_DOCUMENTS], prepared.request
@@ -109,6 +126,10 @@ class Retrieval:
         if user_id and request.scope != WireScope.SCOPE_SESSION:
             return SearchScope.of_user(namespace, user_id)
         return SearchScope.of_session(head) if head else None
+
+
+def _unranked(found: LocatedMessage) -> RankedHit:
+    return RankedHit(found.lsn, found.message.sequence, found.session, 0.0, ScoreBreakdown(), 0.0, found.message.score)
 
 
 def _is_excluded(prepared: PreparedContext) -> Callable[[LocatedMessage], bool]:

@@ -183,3 +183,26 @@ def test_messages_of_two_sessions_may_have_the_same_id(client: Client) -> None:
         add(client, "same", session, [said(text, 10.1, id="1")])
     shown = "\n".join(earlier(ask(client, "same", "Which quarterly invoice report is late?")))
     assert "of March is late" in shown and "of April is late" in shown
+
+
+def test_a_correction_that_shares_no_word_with_the_question_is_found(client: Client) -> None:
+    texts = [f"The warehouse counted {number} pallets of tiles." for number in range(200)]
+    add(client, "names", "first", [said("Our CI is Jenkins, in the basement.", 60.1)])
+    add(client, "names", "second", [said("Big day: no longer Jenkins, GitHub Actions builds it all.", 40.1)])
+    add(client, "names", "third", [said(text, 20.1) for text in texts])
+
+    def shown() -> str:
+        return "\n".join(earlier(ask(client, "names", "What is our CI?", max_tokens=800)))
+
+    until(lambda: "GitHub Actions" in shown())  # after the namespace has an index
+    assert "Our CI is Jenkins, in the basement. (superseded later)" in shown()
+
+
+def test_two_sentences_of_a_message_have_two_corrections(client: Client) -> None:
+    stated = "Our CI is Jenkins. We deploy to production every Tuesday."
+    add(client, "twice", "first", [said(stated, 60.1)])
+    add(client, "twice", "second", [said("We no longer use Jenkins, our CI is GitHub Actions.", 40.1)])
+    add(client, "twice", "third", [said("We moved the production deploy to Thursday.", 20.1)])
+    shown = "\n".join(earlier(ask(client, "twice", "When do we deploy to production?", max_tokens=800)))
+    assert f"{stated} (partly superseded later)" in shown
+    assert "GitHub Actions" in shown and "Thursday" in shown

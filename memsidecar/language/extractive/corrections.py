@@ -17,6 +17,7 @@ _CUE = re.compile(
     r"\b(?:moved|changed|switched|replaced|renamed|rescheduled|postponed|reverted|swapped|shifted|migrated|instead"
     r"|no longer|any ?more|correction|rather than|scratch that|i meant|i was wrong|turned? out|changed my mind"
     r"|(?:increased|raised|lowered|reduced|extended|upgraded|downgraded|bumped|pushed|brought)\b.{1,60}\bto"
+    r"|(?:upgrade|migration|switch|move)\b.{1,60}\bto\b.{1,60}\b(?:through|done|complete|completed|finished|live)"
     r"|not \S.{0,40}\bbut|stattdessen|nicht mehr|verschoben|geändert|umgestellt|korrektur|sondern|verlegt"
     r"|ya no|en lugar de|en vez de|cambi(?:amos|aron|ado|ó)|movimos|corrección|sino)\b"
     r"|改到|改为|改成|改在|改用|不再|而是|更正|换成|推迟|変更|ではなく|やめて"
@@ -28,9 +29,14 @@ _WEAK_CUE = re.compile(
 _CUE_WORDS = word_set("""
 moved changed switched replaced renamed rescheduled postponed reverted swapped shifted migrated instead longer any
 anymore correction rather scratch meant wrong turned increased raised lowered reduced extended upgraded downgraded
-bumped pushed brought not stattdessen mehr verschoben geändert umgestellt korrektur sondern verlegt ya lugar vez
+bumped pushed brought upgrade migration switch move not stattdessen mehr verschoben geändert umgestellt korrektur
+sondern verlegt ya lugar vez
 cambiamos cambiaron cambiado cambió movimos corrección sino actually now after jetzt eigentlich sofort ahora realidad
 """)
+STRONG_CUE_TERMS = _CUE_WORDS - word_set("""
+any not ya vez after actually now jetzt eigentlich sofort ahora realidad rather turned mehr lugar
+""") | word_set("改到 改为 改成 改在 改用 不再 而是 更正 换成 推迟 変更")
+"Terms of the index by which messages with a strong cue are found."
 _UNSPACED_CUES = re.compile("[改変换推而更其]|不再|现在|ではなく|やめて|今は|実は")
 "Each cue contains one of these words, or of these characters."
 _WORD = re.compile(r"\w+")
@@ -44,7 +50,8 @@ _HYPOTHETICAL = re.compile(
 )
 _OLD_VALUE = re.compile(r"\b(?:instead of|rather than|no longer|from|not) (.{1,40})", re.IGNORECASE)
 _REPLACED = re.compile(
-    r"\b(?:replac(?:ed|ing)|(?:switched|migrated|moved|away) from|instead of|statt|ersetzt|en (?:lugar|vez) de) (\S+)",
+    r"\b(?:replac(?:ed|ing)|(?:switched|migrated|moved|away) from|instead of|statt|ersetzt|en (?:lugar|vez) de"
+    r"|no longer(?: (?:use|using|run|running|have|on|with|in|at)){0,2}) (\S+)",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(r"\b(?:it|that|this|them|those|es|das|lo|la)\b|它|それ", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Hit loading: ranked hits to stored messages or chunks, authorized and paged; cache of approximate results."""
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -111,6 +111,13 @@ class HitLoader:
         return self._fill(
             query, scope, page, _PageLoader(load, matches, lambda found: len(found.message.body), should_continue)
         )
+
+    def newest_with(
+        self, terms: Collection[str], others: Collection[str], scope: SearchScope, limit: int
+    ) -> list[LocatedMessage]:
+        """Return the newest user messages that have one of `terms` and one of `others`, see `Searcher`."""
+        found = self.journal.get_by_lsn(self.searcher.newest_with(terms, others, scope, limit))
+        return [each for each in found.values() if _visible_to(scope, each) is not None]
 
     def chunks(
         self, query: SearchQuery, scope: SearchScope, page: PageRequest

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.fact import ScoreBreakdown
+from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.partition import Partition
+from memsidecar.layers.episodic.postings import Rows
 from memsidecar.layers.episodic.quantized_vectors import Floats
 from memsidecar.layers.episodic.query import AnalyzedQuery, Mode, RankedHit, SearchQuery, SearchScope, Weights
 from memsidecar.layers.episodic.relevance import calibration_of, calibrations, probability, query_features
@@ -113,6 +115,19 @@ def scope_mask(partition: Partition, scope: SearchScope) -> Mask:
     if scope.as_of is not None:
         mask &= columns["lsn"] <= scope.as_of
     return mask
+
+
+def user_rows(partition: Partition, rows: Rows, scope: SearchScope) -> Rows:
+    """Return those of the rows that are messages of users in the scope, and not excluded from it."""
+    columns = partition.columns
+    is_wanted = columns["alive"][rows] & (columns["role"][rows] == Role.USER)
+    if scope.session is not None:
+        is_wanted &= columns["session"][rows] == scope.session
+    if scope.exclude_from is not None:
+        session, sequence = scope.exclude_from
+        is_wanted &= (columns["session"][rows] != session) | (columns["sequence"][rows] < sequence)
+    wanted: Rows = rows[is_wanted]
+    return wanted
 
 
 def _allowed_mask(partition: Partition, in_scope: Mask, scope: SearchScope, query: SearchQuery) -> Mask:

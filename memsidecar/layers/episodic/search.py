@@ -1,6 +1,6 @@
 """Search: rank partitions in memory, candidates of the table, or the journal, each with the unindexed log applied."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from memsidecar.layers.episodic.query import (
     analyze_query,
     remove_names,
 )
-from memsidecar.layers.episodic.ranking import Ranking, scope_mask
+from memsidecar.layers.episodic.ranking import Ranking, scope_mask, user_rows
 from memsidecar.stores.contract import Episodes, IndexBatch, IndexUnavailable, LogFilter, TableFilter
 
 BYTES_PER_ROW_WITHOUT_VECTOR = 350
@@ -101,6 +101,23 @@ class Searcher:
         )
         row_bytes = BYTES_PER_ROW_WITHOUT_VECTOR + index.live.table.generation.dimensions
         return bool(keys) and rows * row_bytes <= self.partitions.max_bytes
+
+    def newest_with(self, terms: Collection[str], others: Collection[str], scope: SearchScope, limit: int) -> list[int]:
+        """Return the log entries of the newest user messages that have one of `terms` and one of `others`.
+
+        Terms of many messages are ignored. Only partitions that are in memory are searched.
+        """
+        index = self.generations.get_existing(scope.namespace) if self.generations else None
+        if index is None:
+            return []
+        found: list[int] = []
+        for partition_id in scope.partitions:
+            partition = self.partitions.get(_key(index, partition_id))
+            if partition is not None:
+                with partition.reading():
+                    rows = partition.postings.rows_of_both(terms, others)
+                    found += partition.columns["lsn"][user_rows(partition, rows, scope)].tolist()
+        return sorted(found)[-limit:]
 
     # -- partitions in memory
 
