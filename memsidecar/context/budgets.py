@@ -95,10 +95,14 @@ class SectionLimit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SectionLimits:
-    """Limits of all sections for one budget. `derived` bounds the derived sections together."""
+    """Limits of all sections for one budget. `derived` bounds the derived sections together.
+
+    The turn under way may extend the conversation to `turn` tokens, of what no other section can use.
+    """
 
     budget: int
     derived: int
+    turn: int
     sections: Mapping[Section, SectionLimit]
 
     def __getitem__(self, section: Section) -> SectionLimit:
@@ -166,7 +170,10 @@ def section_limits(
         section: _with_override(rule.limit(tokens, defaults.fill), overrides.get(section))
         for section, rule in rules.items()
     }
-    return SectionLimits(budget, _derived_tokens(tokens, defaults, overrides), sections)
+    working = sections[SECTION_WORKING]
+    is_set = SECTION_WORKING in overrides and overrides[SECTION_WORKING].HasField("max_tokens")
+    turn = working.ceiling if is_set else working.ceiling + int(defaults.fill * (tokens - working.ceiling))
+    return SectionLimits(budget, _derived_tokens(tokens, defaults, overrides), turn, sections)
 
 
 def _derived_tokens(tokens: int, defaults: Budgets, overrides: Mapping[Section, SectionBudget]) -> int:

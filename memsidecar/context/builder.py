@@ -26,7 +26,7 @@ from memsidecar.context.relevance import (
 )
 from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import CountTokens, Item, Omission, TokenCountCache
-from memsidecar.context.sources import ContextSources, document_items, summary_item
+from memsidecar.context.sources import ContextSources, document_items, summary_items
 from memsidecar.context.window import ConversationWindow, Turn, split_turns
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
@@ -119,18 +119,18 @@ class ContextBuilder:
         budget = request.max_tokens or (lookup(request.model).budget_tokens if request.model else self.budgets.context)
         counter = self.sources.working.token_counts.counter(request.key.namespace, request.model)
         limits = self._limits(request, budget, self.counts.by(counter))
-        conversation = self._conversation(request, limits[SECTION_WORKING])
+        conversation = self._conversation(request, limits)
         head, window = conversation.head, self.sources.window(request, conversation, counter)
-        query = request.query or _text_of(conversation.question)
+        question = _text_of(conversation.question)
         summary = self.sources.summary(head)
         summarized_through = self._summarized_through(summary, window, limits[SECTION_SUMMARY])
         turns = split_turns(window)
         cut = self._cutter(request, self.counts.by(counter))
         visible = cut(turns, limits[SECTION_WORKING], summarized_through)
         verbatim = _message_ids(visible) if summarized_through else frozenset()
-        sections = self.sources.known(request, head, query, verbatim)
+        sections = self.sources.known(request, head, request.query or question, verbatim)
         sections[SECTION_SYSTEM] = self.sources.system(request, conversation)
-        sections[SECTION_SUMMARY] = (summary_item(request, summary),) if summary else ()
+        sections[SECTION_SUMMARY] = summary_items(request, summary, question)
         return PreparedContext(
             request=request,
             head=head,
@@ -139,14 +139,14 @@ class ContextBuilder:
             turns=turns,
             sections=sections,
             summarized_through=summarized_through,
-            query=query,
+            query=request.query or question,
             shown_from=_shown_from(head, visible),
         )
 
-    def _conversation(self, request: ContextRequest, limit: SectionLimit) -> Conversation:
+    def _conversation(self, request: ContextRequest, limits: SectionLimits) -> Conversation:
         """Read as many turns as may be shown."""
-        turns = max(limit.items, self.window_step.turns) + self.window_step.step
-        return self.sources.working.conversation(request.key, request.user_id, turns, 2 * limit.ceiling)
+        turns = max(limits[SECTION_WORKING].items, self.window_step.turns) + self.window_step.step
+        return self.sources.working.conversation(request.key, request.user_id, turns, 2 * limits.turn)
 
     def _summarized_through(
         self, summary: RollingSummary | None, window: ConversationWindow, limit: SectionLimit

@@ -53,6 +53,20 @@ class VisibleTurns:
         turns = (*self.older, self.current_units)
         return [message for turn in turns for unit in turn for message in unit.messages]
 
+    @property
+    def tokens(self) -> int:
+        return sum(message.text_tokens for message in self.messages)
+
+    def grown(self, tokens: int) -> "VisibleTurns":
+        """Return the turns with up to `tokens` more of the turn under way."""
+        if self.current is None:
+            return self
+        most = sum(unit.text_tokens for unit in self.current_units) + tokens
+        step = self.current.first_within(most)
+        grown = replace(self, step=step, current_units=self.current.units(step, self.current.spare(step, most)))
+        shown = {message.sequence for message in grown.messages}
+        return replace(grown, omitted=tuple(each for each in self.omitted if each.sequence not in shown))
+
 
 @dataclass(frozen=True)
 class ConversationCutter:

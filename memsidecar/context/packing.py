@@ -96,6 +96,7 @@ class Packer:
             extended = self._let_flow(packed, limits, candidates, budget - packed.total_tokens)
             # Texts may have more tokens together than apart: then the shares remain.
             packed = extended if extended.total_tokens <= budget else packed
+            packed = self._grow_turn(packed, limits, candidates)
         elif packed.total_tokens > budget:
             order = EvictionOrder(packed.content, conversation, limits, self.cut.step.min_turns)
             content = first_fitting(order, lambda each: self._render(each, candidates)[1] <= budget)
@@ -200,6 +201,16 @@ class Packer:
             return candidate.whole(self.count)
         larger = candidate.counted(self.count)
         return larger if item.shortened and larger.tokens > item.tokens else item
+
+    def _grow_turn(self, packed: PackedContext, limits: SectionLimits, candidates: ContextInput) -> PackedContext:
+        """Give tokens that no other section can use to the turn under way, if that does not fit its section."""
+        conversation = packed.conversation
+        left_out = any(packed.filled[section].omitted for section in (*RETRIEVED_SECTIONS, SECTION_ARTIFACTS))
+        if not conversation.step or left_out:
+            return packed
+        free = min(limits.budget - packed.total_tokens, limits.turn - conversation.tokens)
+        grown = self._packed(packed.filled, conversation.grown(free), candidates) if free > 0 else packed
+        return grown if grown.total_tokens <= limits.budget else packed
 
     # -- totals
 

@@ -106,6 +106,8 @@ class ReceiptBuilder:
         query = candidates.query_to_append
         used = sum(message.text_tokens for message in shown) + (self.count(query) if query else 0)
         receipt = self._section(SECTION_WORKING, used, len(left_out))
+        if receipt.limit_tokens:  # the turn under way may have more than the section's ceiling
+            receipt.limit_tokens = max(receipt.limit_tokens, min(used, self.limits.turn))
         receipt.items.extend(_shown_message(message) for message in shown)
         if query:
             receipt.items.append(_included(Item(_QUERY, query).counted(self.count)))

@@ -172,8 +172,16 @@ def _chunk(hit: ChunkHit) -> Item:
     )
 
 
-def summary_item(request: ContextRequest, summary: RollingSummary) -> Item:
-    return Item(summary.id, summary.text, session_id=request.key.session_id)
+def summary_items(request: ContextRequest, summary: RollingSummary | None, question: str) -> tuple[Item, ...]:
+    """Return the summary without its lines from the newest user message, which every context shows."""
+    lines = summary.text.split("\n") if summary else []
+    text = "\n".join(line for line in lines if not _is_said_in(line, question))
+    return (Item(summary.id, text, session_id=request.key.session_id),) if summary and text.strip() else ()
+
+
+def _is_said_in(line: str, question: str) -> bool:
+    _, _, said = line.partition(": ")
+    return bool(said) and said.strip() in question
 
 
 def _artifact_text(artifact: StoredArtifact, now_us: int) -> str:

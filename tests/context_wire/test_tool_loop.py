@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from memsidecar.v1.context_pb2 import INCLUSION_SHORTENED, BuildContextResponse
+from memsidecar.v1.context_pb2 import INCLUSION_SHORTENED, SECTION_WORKING, BuildContextResponse, SectionBudget
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.context_wire.agent import Agent, new_agent, section_of, shown_in
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, SidecarProcess, refusal
+from tests.support.waiting import until
 
 TASK = "Find out why the nightly build of the billing service fails since Tuesday, and tell me which commit did it."
 BUDGETS = (400, 800, 2_000, 8_000, 32_000)
@@ -56,16 +57,38 @@ def test_the_task_stays_in_a_long_tool_loop(client: Client, budget: int) -> None
     assert built.total_tokens <= budget
 
 
-def test_a_tool_loop_uses_the_conversations_part_of_the_budget(client: Client) -> None:
-    built = in_tool_loop(client, *[log_of(10)] * 13).build(max_tokens=8_000)
+@pytest.mark.parametrize(("budget", "lines"), [(2_000, 10), (8_000, 20)])
+def test_a_tool_loop_uses_what_no_other_section_can_use(client: Client, budget: int, lines: int) -> None:
+    built = in_tool_loop(client, *[log_of(lines)] * 13).build(max_tokens=budget)
     working = section_of(built, "WORKING")
-    assert 0.8 * working.limit_tokens <= working.used_tokens <= working.limit_tokens
+    assert 0.9 * budget <= built.total_tokens <= budget
+    assert working.used_tokens == working.limit_tokens > 0.6 * budget
     assert len([message for message in built.messages if message.role == ROLE_TOOL]) == 13
+
+
+def test_a_request_may_limit_the_conversation_of_a_tool_loop(client: Client) -> None:
+    sections = [SectionBudget(section=SECTION_WORKING, max_tokens=1_000)]
+    built = in_tool_loop(client, *[log_of(20)] * 13).build(max_tokens=8_000, sections=sections)
+    working = section_of(built, "WORKING")
+    assert working.used_tokens <= working.limit_tokens == 1_000
+
+
+def test_without_filling_a_tool_loop_keeps_to_its_share(client: Client) -> None:
+    built = in_tool_loop(client, *[log_of(20)] * 13).build(max_tokens=8_000, context_fill=0.0)
+    working = section_of(built, "WORKING")
+    assert working.used_tokens <= working.limit_tokens == working.share_tokens
+
+
+def test_a_summary_does_not_repeat_the_task(client: Client) -> None:
+    agent = in_tool_loop(client, *[log_of(2)] * 13)
+    until(lambda: agent.summary() is not None)
+    built = agent.build(max_tokens=2_000)
+    assert [TASK in message.content for message in built.messages].count(True) == 1
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_a_large_tool_result_is_shown_as_a_preview(client: Client, budget: int) -> None:
-    agent = in_tool_loop(client, log_of(600))
+    agent = in_tool_loop(client, log_of(1_000))
     built = agent.build(max_tokens=budget)
     assert tasks_in(built) == [TASK]
     (result,) = [message for message in built.messages if message.role == ROLE_TOOL]
@@ -77,10 +100,9 @@ def test_a_large_tool_result_is_shown_as_a_preview(client: Client, budget: int) 
     assert built.total_tokens <= budget
 
 
-def test_a_preview_uses_the_conversations_part_of_the_budget(client: Client) -> None:
+def test_a_preview_uses_what_no_other_section_can_use(client: Client) -> None:
     built = in_tool_loop(client, log_of(600)).build(max_tokens=800)
-    working = section_of(built, "WORKING")
-    assert 0.8 * working.limit_tokens <= working.used_tokens <= working.limit_tokens
+    assert 0.85 * 800 <= built.total_tokens <= 800
 
 
 def test_the_newest_result_is_the_last_that_shrinks(client: Client) -> None:
