@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from google.protobuf.struct_pb2 import Struct
 
@@ -126,22 +126,26 @@ class WorkingMemoryReader:
         In a turn with tool calls, they also include the user message of the turn and its last answer.
         """
         key, at = located.key, located.message.sequence
-        # Each side from the message outwards: large messages must not displace nearer ones.
-        before = MessageQuery(
-            at - 1 - _NEAR_MESSAGES, at, newest_first=True, include_pruned=True, max_bytes=_NEAR_BYTES
-        )
-        after = MessageQuery(at - 1, at + 1 + _NEAR_MESSAGES, include_pruned=True, max_bytes=_NEAR_BYTES)
-        near = {
-            message.sequence: message
-            for query in (before, after)
-            for message in self.journal.messages(key, query).messages
-        }
+        near = {message.sequence: message for message in self._near(key, at)}
         if any(message.exchange for message in near.values()):
             wide = MessageQuery(at - _MAX_TURN_MESSAGES, at + _MAX_TURN_MESSAGES, include_pruned=True, bodies=False)
             for sequence in _ends_of_turn(self.journal.messages(key, wide).messages, at) - near.keys():
                 query = MessageQuery(sequence - 1, sequence + 1, include_pruned=True)
                 near.update((message.sequence, message) for message in self.journal.messages(key, query).messages)
         return [near[sequence] for sequence in sorted(near)]
+
+    def _near(self, key: SessionKey, at: int) -> Sequence[StoredMessage]:
+        """Return a few messages before and after a sequence, in one read if all of them are small."""
+        around = MessageQuery(
+            at - 1 - _NEAR_MESSAGES, at + 1 + _NEAR_MESSAGES, include_pruned=True, max_bytes=_NEAR_BYTES
+        )
+        page = self.journal.messages(key, around)
+        if not page.truncated:
+            return page.messages
+        # Each side from the message outwards: large messages must not displace nearer ones.
+        before = self.journal.messages(key, replace(around, before=at, newest_first=True))
+        after = self.journal.messages(key, replace(around, after=at - 1))
+        return [*before.messages, *after.messages]
 
 
 def _ends_of_turn(messages: Sequence[StoredMessage], at: int) -> set[int]:
