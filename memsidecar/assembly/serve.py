@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 10
 GIL_SWITCH_SECONDS = 0.001
+GC_ALLOCATIONS = 10_000
+"Allocations between garbage collections. Python collects every 700, several times in a BuildContext."
 
 
 def run_serve(settings: Settings) -> int:
@@ -175,6 +177,7 @@ async def _warm(settings: Settings, layers: Layers, counters: Counters, server: 
     # Objects that live as long as the process are exempted from garbage collection.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(GC_ALLOCATIONS)
 
 
 async def _open_retrieval(settings: Settings, episodic: EpisodicMemory, server: Server) -> bool:
