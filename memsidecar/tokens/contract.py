@@ -1,5 +1,6 @@
 """Counter protocol; token count of a message."""
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -11,6 +12,9 @@ NAME_OVERHEAD = 1
 
 # A tool call has its name and arguments, framed like a message. Its id is not sent to the model.
 TOOL_CALL_OVERHEAD = 3
+
+# No pattern of a vocabulary matches across these places; a test compares the counts.
+_INDEPENDENT_LINE = re.compile(r"(?<=\n)(?=[-#<0-9A-Za-z])")
 
 ToolCall = tuple[str, str, str]
 """id, name, arguments (JSON text)."""
@@ -33,6 +37,10 @@ class Counter(Protocol):
         """Whether counts are those of the tokenizer itself. Estimates are calibrated."""
 
     @property
+    def adds_lines(self) -> bool:
+        """Whether the counts of `independent_lines` add up to that of the text. Rounded estimates do not."""
+
+    @property
     def ready(self) -> bool:
         """Whether `count` returns at once; else the first call loads a vocabulary."""
 
@@ -41,6 +49,11 @@ class Counter(Protocol):
 
     def count(self, text: str) -> int:
         """Return the tokens of the text alone, without the framing of a message (see `count_message`)."""
+
+
+def independent_lines(text: str) -> list[str]:
+    """Split a text where a line begins that no tokenizer of tiktoken joins with the line break before it."""
+    return _INDEPENDENT_LINE.split(text)
 
 
 class Counters(Protocol):

@@ -21,6 +21,7 @@ class CharsPerFour:
 
     name = "chars/4"
     exact = False
+    adds_lines = False
     ready = True
 
     def warm(self) -> None:
@@ -38,6 +39,7 @@ class Calibrated:
     factor: float
 
     exact = False
+    adds_lines = False
 
     @property
     def name(self) -> str:
@@ -80,6 +82,7 @@ class CustomCounter:
     function: Callable[[str], int]
     exact: bool
 
+    adds_lines = False
     ready = True
 
     def warm(self) -> None:

@@ -112,6 +112,7 @@ class FamilyCounter:
     classes: "TokenClasses"
 
     exact = False
+    adds_lines = False
 
     @property
     def name(self) -> str:

@@ -121,6 +121,7 @@ class TiktokenCounter:
     """Loads its vocabulary at the first count, or in `warm`. Thread-safe."""
 
     exact = True
+    adds_lines = True
 
     def __init__(self, name: str, folder: Traversable = VOCABULARY_DIR) -> None:
         self.name = name

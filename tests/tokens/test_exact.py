@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.tokens import tiktoken_counter
+from memsidecar.tokens.contract import independent_lines
 from memsidecar.tokens.tiktoken_counter import MAX_WHITESPACE_RUN, VOCABULARIES, TiktokenCounter, load_encoding
 from tests.support.work import costs_at_most
 
@@ -34,6 +35,22 @@ CORPUS = {
 @pytest.mark.parametrize("text", CORPUS.values(), ids=CORPUS.keys())
 def test_a_count_equals_tiktokens_own(counter: TiktokenCounter, reference: References, text: str) -> None:
     assert counter.count(text) == len(reference[counter.name].encode_ordinary(text))
+
+
+FRAGMENTS = [*" \t\r\n.!'/-#<a9Z\u00e9\u3000\u2028\x1c\x85\u4e2d", "\n- ", "\n# ", "\n\n", " \n", "'s", "https://"]
+
+
+@given(fragments=st.lists(st.sampled_from(FRAGMENTS), max_size=30))
+@settings(max_examples=500)
+def test_the_counts_of_independent_lines_add_up(counter: TiktokenCounter, fragments: list[str]) -> None:
+    text = "".join(fragments)
+    lines = independent_lines(text)
+    assert "".join(lines) == text
+    assert sum(map(counter.count, lines)) == counter.count(text)
+
+
+def test_items_of_a_list_are_independent_lines() -> None:
+    assert independent_lines("## Said\n- One.\n- Two:\n  more\n") == ["## Said\n", "- One.\n", "- Two:\n  more\n"]
 
 
 @given(text=st.text(max_size=400))
