@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from memsidecar.context.sections import CountTokens, Item, Line, format_date
+from memsidecar.context.sections import CountTokens, Item, Line
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.text import split_sentences
 from memsidecar.language.extractive.excerpt import passage
@@ -35,7 +35,7 @@ _ELLIPTIC = re.compile(
 "How an answer begins that is not understood without the message before it."
 _MAX_READS = 4
 "Memories whose neighbours are read. Each costs a read of the journal."
-_SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
+_SPEAKERS: dict[int, str] = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 
 
 class DecodedMessage(NamedTuple):
@@ -68,7 +68,7 @@ class MemoryItem(NamedTuple):
 
 
 def speaker(message: Message) -> str:
-    return message.name or _SPEAKERS[Role(int(message.role))]
+    return message.name or _SPEAKERS[message.role]
 
 
 def decode(located: LocatedMessage) -> DecodedMessage:
@@ -119,11 +119,9 @@ class MemoryWriter:
 
     def _line(self, messages: Sequence[tuple[DecodedMessage, int]], outdated: frozenset[Place]) -> Line:
         first, _ = messages[0]
-        return Line(
-            _BETWEEN.join([self._spoken(found, limit, found.place in outdated) for found, limit in messages]),
-            *(first.place[0], first.time_us, first.place[1]),
-            format_date(first.time_us, self.now_us),
-        )
+        text = _BETWEEN.join([self._spoken(found, limit, found.place in outdated) for found, limit in messages])
+        session, sequence = first.place
+        return Line(text, session, first.time_us, sequence, self.now_us)
 
     def _spoken(self, found: DecodedMessage, max_tokens: int, is_outdated: bool) -> str:
         content = found.content.strip()

@@ -1,8 +1,9 @@
 """Which hits become memories: thresholds and deduplication."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil
 
 from memsidecar.context.budgets import SectionLimit
@@ -24,6 +25,8 @@ _OVERSAMPLING = 1.5
 "Hits are examined until they fill the section this many times."
 
 NEAR_DUPLICATE_OVERLAP = 0.85
+_MAX_COMPARED = 64
+"An index of more texts takes less time than comparing a text with all of them."
 
 Hit = tuple[RankedHit, LocatedMessage]
 DecodedHit = tuple[RankedHit, DecodedMessage]
@@ -48,26 +51,41 @@ def same_question(query: str) -> Callable[[str], bool]:
 class SeenTexts:
     """Finds near-duplicates without comparing all texts with each other.
 
-    Two sets of n terms that share all but k also share one of their first k + 1 terms, in whatever order. Long terms
-    come first here: they are rare, so few sets have one in common.
+    Most texts have too many terms that no other text has. The few others are compared with all texts, as long as these
+    are few, and else with those that the index names: two sets of n terms that share all but k also share one of their
+    first k + 1 terms, in whatever order. Long terms come first here: they are rare, so few sets have one in common.
     """
 
     def __init__(self) -> None:
-        self._sets: dict[str, list[frozenset[str]]] = defaultdict(list)
+        self._terms: set[str] = set()
+        self._sets: list[frozenset[str]] = []
+        self._index: dict[str, list[frozenset[str]]] = defaultdict(list)
+        self._indexed = 0
 
     def has_similar(self, terms: frozenset[str]) -> bool:
         """Tell whether a text with nearly the same terms was seen; if not, remember this one."""
         size = len(terms)
         required = ceil(NEAR_DUPLICATE_OVERLAP * size)
-        first = sorted(sorted(terms), key=len, reverse=True)[: size - required + 1]
-        for term in first:
-            for other in self._sets[term]:
+        if size and len(terms & self._terms) >= required:
+            for other in self._sets if len(self._sets) <= _MAX_COMPARED else self._candidates(terms):
                 is_like_size = len(other) >= required and size >= NEAR_DUPLICATE_OVERLAP * len(other)
                 if is_like_size and _is_near_duplicate(terms, other):
                     return True
-        for term in first:
-            self._sets[term].append(terms)
+        self._terms |= terms
+        self._sets.append(terms)
         return False
+
+    def _candidates(self, terms: frozenset[str]) -> Iterator[frozenset[str]]:
+        for other in self._sets[self._indexed :]:
+            for term in _first_terms(other):
+                self._index[term].append(other)
+        self._indexed = len(self._sets)
+        return chain.from_iterable(self._index.get(term, ()) for term in _first_terms(terms))
+
+
+def _first_terms(terms: frozenset[str]) -> list[str]:
+    required = ceil(NEAR_DUPLICATE_OVERLAP * len(terms))
+    return sorted(sorted(terms), key=len, reverse=True)[: len(terms) - required + 1]
 
 
 def _is_near_duplicate(terms: frozenset[str], other: frozenset[str]) -> bool:
@@ -96,9 +114,9 @@ class RelevanceFilter:
         seen = SeenTexts()
         tokens = 0
         most_tokens, most_items = _OVERSAMPLING * self.limit.ceiling, _OVERSAMPLING * self.limit.max_items
-        for pointer, found in hits:
-            enough = tokens > most_tokens or len(kept.items) > most_items
-            reason = INCLUSION_OVER_SECTION if enough else self._reason(pointer, found)
+        remaining = iter(hits)
+        for pointer, found in remaining:
+            reason = self._reason(pointer, found)
             if reason is None and seen.has_similar(frozenset(tokenize(found.content))):
                 reason = INCLUSION_DUPLICATE
             if reason is not None:
@@ -106,6 +124,9 @@ class RelevanceFilter:
                 continue
             tokens += min(found.located.message.tokens, self.writer.max_tokens)
             kept.add(MemoryItem(pointer, (found,)))
+            if tokens > most_tokens or len(kept.items) > most_items:
+                break
+        omitted += [Omission(self._omitted(*hit), INCLUSION_OVER_SECTION) for hit in remaining]
         return kept.items, omitted
 
     def _omitted(self, pointer: RankedHit, found: DecodedMessage) -> Item:

@@ -49,11 +49,15 @@ class Line(NamedTuple):
     session: int
     time_us: int
     sequence: int
-    heading: str
+    now_us: int
 
     @property
     def day(self) -> tuple[int, int]:
         return self.session, self.time_us // (_DAY * 1_000_000)
+
+    @property
+    def heading(self) -> str:
+        return format_date(self.time_us, self.now_us)
 
 
 class Item(NamedTuple):

@@ -82,7 +82,7 @@ def windows(draw: st.DrawFn, counter: Counter) -> ConversationWindow:
 
 def retrieved(name: str, text: str, score: float, place: int = 0) -> Item:
     """Return an item of any section; two in a row are of one session."""
-    lines = (Line(text, place // 2, place, place, f"day {place // 2}"),)
+    lines = (Line(text, place // 2, place, place, place),)
     return Item(name, text, score=score, relevance=score, lines=lines)
 
 
