@@ -1,7 +1,7 @@
 """Value types that several packages share: the types and keys of facts, the parts of a search score."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from memsidecar.domain.text import word_set
 
@@ -69,8 +69,7 @@ def canonical_key(kind: FactType, key: str) -> str:
     return _CANONICAL_KEYS.get((kind, spaced), spaced or key)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreBreakdown:
+class ScoreBreakdown(NamedTuple):
     """Parts of a search score. Their sum is the score."""
 
     keyword: float = 0.0

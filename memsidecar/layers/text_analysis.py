@@ -195,7 +195,7 @@ def _cached_stem(word: str) -> str:
 
 def has_question_mark(text: str) -> bool:
     """Return whether the text contains a question; its answer is then in the next message."""
-    return any(mark in text for mark in _QUESTION_MARKS)
+    return any(map(text.__contains__, _QUESTION_MARKS))
 
 
 def is_question(text: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,8 +123,7 @@ class SearchScope:
         return self.message_scope is None
 
 
-@dataclass(frozen=True, slots=True)
-class RankedHit:
+class RankedHit(NamedTuple):
     """Reference to an episode, with its score.
 
     `score` and `parts` are relative to other hits. `relevance` is absolute: the probability that the memory helps with

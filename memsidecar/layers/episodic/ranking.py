@@ -183,7 +183,7 @@ class _Scores:
             np.sum([shares.get(name, zeros) for name in _CONTEXT_SIGNALS], axis=0),
             *(shares.get(name, zeros) for name in ("speaker", "session", "recency")),
         ]
-        return [ScoreBreakdown(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+        return list(map(ScoreBreakdown, *(column.tolist() for column in columns)))
 
 
 def _semantic_scores(signals: Signals) -> _Scores:
