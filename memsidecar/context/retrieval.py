@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
 
-from memsidecar.context.budgets import Budgets, ContextRequest
+from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimit
 from memsidecar.context.builder import ContextBuilder, PreparedContext, RetrievalResult
 from memsidecar.context.memories import decode
 from memsidecar.context.relevance import Hit, same_question
@@ -31,6 +31,11 @@ _MIN_MEMORY_TOKENS = 8
 "The smallest memory: its age, its speaker and a word."
 _CORRECTABLE_HITS, _MAX_CHARACTERS, _MAX_LOOKED_UP = 12, 1_000, 12
 "Hits whose corrections are looked up, the beginning of each that is read, and the messages that are loaded."
+
+
+def loaded_hits(section: SectionLimit, pool: int) -> int:
+    """Return how many hits are loaded. All messages are ranked; the text is loaded only of as many as can fit."""
+    return max(pool, min(_POOL_PER_ITEM * section.max_items, section.ceiling // _MIN_MEMORY_TOKENS))
 
 
 @dataclass(frozen=True)
@@ -58,9 +63,7 @@ class Retrieval:
         within = self._range(prepared)
         if not prepared.query or section.disabled or not section.max_items or not section.ceiling or within is None:
             return [], frozenset()
-        # All messages are ranked; the text is loaded only of as many as can fit.
-        fitting = min(_POOL_PER_ITEM * section.max_items, section.ceiling // _MIN_MEMORY_TOKENS)
-        limit = max(self.pool, fitting)
+        limit = loaded_hits(section, self.pool)
         question = SearchQuery(
             prepared.query,
             vector=prepared.request.query_vector,

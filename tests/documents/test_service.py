@@ -25,7 +25,7 @@ TEXT = "The quick brown fox jumps over the lazy dog. It does so every day.\n\n" 
 class BlockingCounter:
     """A real counter that blocks at its first count until it is released."""
 
-    name, exact, ready = "gated", True, True
+    name, exact, adds_lines, ready = "gated", True, False, True
 
     def __init__(self) -> None:
         self.reached, self.go = Event(), Event()
