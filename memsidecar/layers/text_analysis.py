@@ -143,13 +143,17 @@ def is_other_language(words: Sequence[str]) -> bool:
 def _other_language(words: Sequence[str]) -> str | None:
     """Return the language that has the most of these words as stop words; None if that is English, or too few are."""
     distinct = frozenset(words)
-    languages = Counter(language for word in distinct for language in stop_word_languages().get(word, ()))
+    languages_of = stop_word_languages()
+    stop_words = [word for word in distinct if word in languages_of]
+    least = max(_MIN_STOP_WORDS, len(distinct & _ENGLISH_STOP_WORDS) + 1)
+    if len(stop_words) < least:
+        return None
+    languages = Counter(language for word in stop_words for language in languages_of[word])
     language, count = max(languages.items(), key=lambda each: (each[1], each[0]), default=("", 0))
     is_clear = any(map(is_unsegmented, distinct)) or (
         len(distinct) >= _MIN_WORDS and count >= _MIN_STOP_WORD_SHARE * len(distinct)
     )
-    is_other = count >= _MIN_STOP_WORDS and count > len(distinct & _ENGLISH_STOP_WORDS)
-    return language if is_clear and is_other else None
+    return language if is_clear and count >= least else None
 
 
 def _is_stop_word(word: str, language: str) -> bool:
