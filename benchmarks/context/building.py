@@ -3,6 +3,9 @@
 Both calls ask the same questions in the user's scope, one call at a time. The Search returns as many hits as the build
 loads at its budget: 60 at 800 tokens, 90 from 2,000 tokens on. What a build takes beyond it is the conversation, facts,
 corrections and neighbours of the memories, packing, counting and the receipt.
+
+The server has no minimum of relevance. The questions are random words, which by default nearly no memory is relevant
+to, so that a build would have nothing to do.
 """
 
 import statistics
@@ -51,7 +54,7 @@ class Times:
 
 def building(effort: Effort, folder: Path) -> Iterator[Result]:
     sizes = {"few": max(1, effort.messages // FEW_SHARE), "many": effort.messages}
-    with running(folder) as server:
+    with running(folder, "--similarity-threshold", "0") as server:
         for user, size in sizes.items():
             load(server, list(_turns(user, size)))
         until_indexed(IndexFiles.of(folder / "data"), sum(sizes.values()))

@@ -42,9 +42,9 @@ def searching(effort: Effort, folder: Path) -> Iterator[Result]:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Running]:
+def running(folder: Path, *flags: str) -> Iterator[Running]:
     """Run a sidecar, and yield it when its retrieval is ready."""
-    with sidecar(folder / "data", "--index", "lancedb") as server:
+    with sidecar(folder / "data", "--index", "lancedb", *flags) as server:
         until_ready(server)
         yield server
 
