@@ -11,6 +11,7 @@ from memsidecar.domain.session import SessionHead
 from memsidecar.domain.text import split_sentences
 from memsidecar.language.extractive.corrections import (
     Statement,
+    can_correct,
     closeness,
     corrects,
     corrects_nearby,
@@ -57,10 +58,8 @@ class _Later(NamedTuple):
 def corrections_of_hit(found: DecodedMessage) -> Iterator[Correction]:
     """Yield the sentences of a user's message that may correct an earlier one."""
     if found.role == Role.USER:
-        for statement in _cues(found.content):
-            yield Correction(
-                statement, found.time_us, found, found.place, found.located.user_id, is_strong_cue(statement.text)
-            )
+        for statement, is_strong in _cues(found.content):
+            yield Correction(statement, found.time_us, found, found.place, found.located.user_id, is_strong)
 
 
 def corrections_of_window(messages: Iterable[WindowMessage], head: SessionHead) -> Iterator[Correction]:
@@ -68,16 +67,19 @@ def corrections_of_window(messages: Iterable[WindowMessage], head: SessionHead) 
     for message in messages:
         if message.role == Role.USER:
             time_us, place = message.message.create_time.ToMicroseconds(), (head.row_id, message.sequence)
-            for statement in _cues(message.message.content):
-                yield Correction(statement, time_us, None, place, head.user_id, is_strong_cue(statement.text))
+            for statement, is_strong in _cues(message.message.content):
+                yield Correction(statement, time_us, None, place, head.user_id, is_strong)
 
 
-def _cues(content: str) -> Iterator[Statement]:
+def _cues(content: str) -> Iterator[tuple[Statement, bool]]:
+    """Yield the sentences that can correct others, and whether their cue is a strong one."""
     if not may_correct(content[:_MAX_CHARACTERS]):
         return
     for sentence in split_sentences(content[:_MAX_CHARACTERS])[:_MAX_STATEMENTS]:
         if is_correction(sentence):
-            yield Statement.parse(sentence)
+            statement, is_strong = Statement.parse(sentence), is_strong_cue(sentence)
+            if can_correct(statement, is_strong):
+                yield statement, is_strong
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsidecar.language.extractive.corrections import Statement, is_correction, superseded
+from memsidecar.language.extractive.corrections import Statement, can_correct, corrects, is_correction, superseded
 from memsidecar.language.extractive.selection import classified_words
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
@@ -15,6 +15,30 @@ summarizer = ExtractiveSummarizer(Counters("o200k_base").default.count)
 def corrected(*texts: str) -> list[str]:
     statements = [Statement.of(text, classified_words(text)) for text in texts]
     return [texts[position] for position in sorted(superseded(statements))]
+
+
+SENTENCES = (
+    "We deploy on Tuesday.",
+    "The deploy is slow now.",
+    "Ana owns billing.",
+    "Now Ben owns billing.",
+    "The limit is 5 requests.",
+    "Actually the limit is fine.",
+    "I feel better about the deploy now.",
+)
+
+
+@pytest.mark.parametrize("correction", SENTENCES)
+@pytest.mark.parametrize("statement", SENTENCES)
+def test_a_sentence_that_cannot_correct_corrects_nothing(statement: str, correction: str) -> None:
+    earlier, later = Statement.parse(statement), Statement.parse(correction)
+    assert can_correct(later, is_strong=False) or not corrects(later, earlier, is_strong=False)
+
+
+def test_only_a_sentence_with_a_value_or_a_strong_cue_can_correct() -> None:
+    vague, valued = Statement.parse("The deploy is slow now."), Statement.parse("Standup is now at 10:00.")
+    assert can_correct(valued, is_strong=False) and can_correct(vague, is_strong=True)
+    assert not can_correct(vague, is_strong=False)
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,14 @@ def is_strong_cue(text: str) -> bool:
     return _CUE.search(text.lower()) is not None
 
 
+def can_correct(correction: Statement, is_strong: bool) -> bool:
+    """Return False for a sentence that `corrects` no other: one with a weak cue replaces a value, so it has one.
+
+    Three of four sentences with a weak cue have none. Comparing them with all memories of a context takes 0.4 ms.
+    """
+    return is_strong or any(kind in _VALUE_KINDS for kind in correction.kinds.values())
+
+
 def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool:
     """Tell whether a sentence with a cue corrects an earlier one, of any conversation of the same user.
 
