@@ -26,7 +26,7 @@ from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC, Build
 from memsidecar.v1.message_pb2 import Scope as WireScope
 
 DAY_US = 24 * 3600 * 1_000_000
-_POOL_PER_ITEM = 3
+_POOL_PER_ITEM = 2
 _MIN_MEMORY_TOKENS = 8
 "The smallest memory: its age, its speaker and a word."
 _CORRECTABLE_HITS, _MAX_CHARACTERS, _MAX_LOOKED_UP = 12, 1_000, 12
@@ -92,11 +92,14 @@ class Retrieval:
 
         They have no relevance of their own: they are shown only with what they correct.
         """
-        best = [decode(located).content[:_MAX_CHARACTERS] for _, located in hits[:_CORRECTABLE_HITS]]
-        terms = content_terms(tokenize("\n".join(best)))
+
+        def terms_of_best() -> list[str]:
+            best = [decode(located).content[:_MAX_CHARACTERS] for _, located in hits[:_CORRECTABLE_HITS]]
+            return content_terms(tokenize("\n".join(best)))
+
         known = {pointer.lsn for pointer, _ in hits}
-        found = self.episodic.hits.newest_with(terms, STRONG_CUE_TERMS, within, _MAX_LOOKED_UP)
-        return [(_unranked(each), each) for each in found if each.lsn not in known]
+        found = self.episodic.hits.newest_with(STRONG_CUE_TERMS, within, _MAX_LOOKED_UP, terms_of_best, known)
+        return [(_unranked(each), each) for each in found]
 
     def chunks(self, prepared: PreparedContext) -> FoundChunks:
         section, request = prepared.limits[SECTION_DOCUMENTS], prepared.request

@@ -1,7 +1,7 @@
 """Hit loading: ranked hits to stored messages or chunks, authorized and paged; cache of approximate results."""
 
 import threading
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
@@ -113,11 +113,20 @@ class HitLoader:
         )
 
     def newest_with(
-        self, terms: Collection[str], others: Collection[str], scope: SearchScope, limit: int
+        self,
+        any_of: Collection[str],
+        scope: SearchScope,
+        limit: int,
+        rare_terms: Callable[[], Iterable[str]],
+        known: Container[int],
     ) -> list[LocatedMessage]:
-        """Return the newest user messages that have one of `terms` and one of `others`, see `Searcher`."""
-        found = self.journal.get_by_lsn(self.searcher.newest_with(terms, others, scope, limit))
-        return [each for each in found.values() if _visible_to(scope, each) is not None]
+        """Return the newest user messages that have one of the terms `any_of`, as `Searcher` chooses them.
+
+        Log entries that are `known` are not loaded again.
+        """
+        found = self.searcher.newest_with(any_of, scope, limit, rare_terms)
+        loaded = self.journal.get_by_lsn([lsn for lsn in found if lsn not in known])
+        return [each for each in loaded.values() if _visible_to(scope, each) is not None]
 
     def chunks(
         self, query: SearchQuery, scope: SearchScope, page: PageRequest

@@ -14,8 +14,6 @@ Counts = NDArray[np.float32]
 
 MAX_TERM_FREQUENCY = 255
 "A posting is a uint32: the row in 24 bits, the term frequency in 8."
-MAX_RARE_ROWS = 32
-"A term of more rows names nothing in particular."
 _ROW_BITS, _FREQUENCY_BITS = 24, 8
 _POSTING_BYTES, _TERM_BYTES = 4, 260
 
@@ -69,11 +67,7 @@ class Postings:
         term_id = self._term_ids.get(term)
         return np.empty(0, np.int64) if term_id is None else _rows(self._postings(term_id))
 
-    def rows_of_both(self, rare: Iterable[str], others: Iterable[str]) -> Rows:
-        """Return the rows that contain one of the rare terms, and one of the others. Frequent terms are not rare."""
-        return np.intersect1d(self._rows_of_any(rare, MAX_RARE_ROWS), self._rows_of_any(others), assume_unique=True)
-
-    def _rows_of_any(self, terms: Iterable[str], max_rows: int = 1 << _ROW_BITS) -> Rows:
+    def rows_of_any(self, terms: Iterable[str], max_rows: int = 1 << _ROW_BITS) -> Rows:
         found = (self._by_term[self._term_ids[term]] for term in terms if term in self._term_ids)
         postings = b"".join([rows.tobytes() for rows in found if len(rows) <= max_rows])
         return np.unique(_rows(np.frombuffer(postings, np.uint32)))

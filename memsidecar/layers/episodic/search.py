@@ -1,6 +1,6 @@
 """Search: rank partitions in memory, candidates of the table, or the journal, each with the unindexed log applied."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -32,6 +32,8 @@ from memsidecar.stores.contract import Episodes, IndexBatch, IndexUnavailable, L
 
 BYTES_PER_ROW_WITHOUT_VECTOR = 350
 "Estimate of a row's memory without its vector, which has one byte for each dimension."
+MAX_RARE_ROWS = 32
+"A term of more rows names nothing in particular."
 
 
 class _Sources(NamedTuple):
@@ -102,21 +104,23 @@ class Searcher:
         row_bytes = BYTES_PER_ROW_WITHOUT_VECTOR + index.live.table.generation.dimensions
         return bool(keys) and rows * row_bytes <= self.partitions.max_bytes
 
-    def newest_with(self, terms: Collection[str], others: Collection[str], scope: SearchScope, limit: int) -> list[int]:
-        """Return the log entries of the newest user messages that have one of `terms` and one of `others`.
+    def newest_with(
+        self, any_of: Collection[str], scope: SearchScope, limit: int, rare_terms: Callable[[], Iterable[str]]
+    ) -> list[int]:
+        """Return the log entries of the newest user messages that have one of the terms `any_of`, at most `limit`.
 
-        Terms of many messages are ignored. Only partitions that are in memory are searched.
+        If there are more, those that also have one of the rare terms. Only partitions in memory are searched.
         """
         index = self.generations.get_existing(scope.namespace) if self.generations else None
-        if index is None:
-            return []
+        keys = [_key(index, partition_id) for partition_id in scope.partitions] if index else []
         found: list[int] = []
-        for partition_id in scope.partitions:
-            partition = self.partitions.get(_key(index, partition_id))
-            if partition is not None:
-                with partition.reading():
-                    rows = partition.postings.rows_of_both(terms, others)
-                    found += partition.columns["lsn"][user_rows(partition, rows, scope)].tolist()
+        for partition in filter(None, map(self.partitions.get, keys)):
+            with partition.reading():
+                rows = user_rows(partition, partition.postings.rows_of_any(any_of), scope)
+                if len(rows) > limit:
+                    rare = partition.postings.rows_of_any(rare_terms(), MAX_RARE_ROWS)
+                    rows = np.intersect1d(rows, rare, assume_unique=True)
+                found += partition.columns["lsn"][rows].tolist()
         return sorted(found)[-limit:]
 
     # -- partitions in memory
