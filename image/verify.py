@@ -12,7 +12,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memsidecar.embedding.bundled_model import BundledModel
+from memsidecar.embedding.static import BundledModel
 from memsidecar.stores.lance.index import LanceIndex
 from memsidecar.tokens.tiktoken_counter import VOCABULARIES, load_encoding
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.embedding.bundled_model import BundledModel
+from memsidecar.embedding.static import BundledModel
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message
 

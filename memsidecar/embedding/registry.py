@@ -7,10 +7,9 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from memsidecar.embedding.bundled_model import DIMENSIONS, BundledModel
 from memsidecar.embedding.contract import Embedder, InvalidEmbedder, Vectors
 from memsidecar.embedding.openai import EMBEDDINGS, OpenAIEmbedder, OpenAIEmbedderConfig
-from memsidecar.embedding.static import StaticEmbedder
+from memsidecar.embedding.static import DIMENSIONS, BundledModel, StaticEmbedder
 from memsidecar.endpoint.config import parse_address
 from memsidecar.endpoint.resilience import RetryPolicy
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from memsidecar.embedding.bundled_model import BundledModel
 from memsidecar.embedding.openai import OpenAIEmbedder, OpenAIEmbedderConfig
-from memsidecar.embedding.static import StaticEmbedder
+from memsidecar.embedding.static import BundledModel, StaticEmbedder
 from memsidecar.endpoint.resilience import RetryPolicy
 from tests.embedding.endpoint import DIMENSIONS, Endpoint
 from tests.endpoint.clock import Waits

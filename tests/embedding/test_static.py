@@ -10,10 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.embedding import bundled_model as bundled_module
-from memsidecar.embedding.bundled_model import MATRIX, SHA256, TOKENIZER, BundledModel, StaticModel
+from memsidecar.embedding import static as static_module
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, InvalidEmbedder
-from memsidecar.embedding.static import BATCH_TEXTS, MAX_CACHED_WORD_CHARACTERS, MAX_TEXT_BYTES, StaticEmbedder
+from memsidecar.embedding.static import (
+    BATCH_TEXTS,
+    MATRIX,
+    MAX_CACHED_WORD_CHARACTERS,
+    MAX_TEXT_BYTES,
+    SHA256,
+    TOKENIZER,
+    BundledModel,
+    StaticEmbedder,
+    StaticModel,
+)
 from tests.support.work import costs_at_most
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,13 +163,13 @@ def test_every_process_makes_the_same_vectors_without_asking_the_network(static:
 
 def test_concurrent_threads_load_the_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[Path] = []
-    load = bundled_module._load
+    load = static_module._load
 
     def counted_load(folder: Path) -> StaticModel:
         loads.append(folder)
         return load(folder)
 
-    monkeypatch.setattr(bundled_module, "_load", counted_load)
+    monkeypatch.setattr(static_module, "_load", counted_load)
     embedder = StaticEmbedder()
     assert not embedder.ready
     with ThreadPoolExecutor(8) as pool:
@@ -181,7 +190,7 @@ def test_a_missing_file_is_noticed_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damaged", [MATRIX, TOKENIZER])
 def test_a_file_of_another_version_is_refused(tmp_path: Path, damaged: str) -> None:
-    shipped = bundled_module._package_folder()
+    shipped = static_module._package_folder()
     for file in SHA256:
         (tmp_path / file).parent.mkdir()
         content = (shipped / file).read_bytes()

@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from memsidecar.embedding import bundled_model
+from memsidecar.embedding import static
 from memsidecar.tokens import tiktoken_counter
 
 
 def cache_models() -> None:
     """Cache the loaded files by their folder. A failed load is repeated. Both are immutable after loading."""
     tiktoken_counter.load_encoding = cache(tiktoken_counter.load_encoding)  # type: ignore[assignment]
-    bundled_model._load = cache(bundled_model._load)
+    static._load = cache(static._load)

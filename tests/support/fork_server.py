@@ -11,7 +11,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from memsidecar.__main__ import main
-from memsidecar.embedding import bundled_model
+from memsidecar.embedding import static
 from memsidecar.settings import quiet_native_logs
 from memsidecar.tokens import tiktoken_counter
 from tests.support.cached_models import cache_models
@@ -29,7 +29,7 @@ def preload() -> None:
         import_module(module)
     cache_models()
     tiktoken_counter.TiktokenCounter("o200k_base").warm()
-    bundled_model.BundledModel().loaded()
+    static.BundledModel().loaded()
 
 
 def serve(requests: socket.socket) -> None:
