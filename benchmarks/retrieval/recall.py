@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from benchmarks.retrieval.histories import History, LabelledQuestion
-from memsidecar.embedding.contract import Embedder
+from memsidecar.embedding.contract import Embedder, Vectors
+from memsidecar.embedding.onnx import OnnxEmbedder, OnnxModel
 from memsidecar.layers.episodic.index_batch import BatchEmbedder, episodes_of
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.query import (
@@ -30,6 +33,24 @@ _RRF_DEPTH = 200
 
 Recall = Mapping[int, Sequence[float]]
 "By depth: for each question, the share of its evidence that was found."
+
+
+class CachingOnnxEmbedder(OnnxEmbedder):
+    """Keeps the vectors of all texts, because histories and their pieces are asked the same questions."""
+
+    def __init__(self, model: OnnxModel, prompt: str, token_limit: int | None = None) -> None:
+        super().__init__(model, prompt, token_limit)
+        self._vectors: dict[str, Vectors] = {}
+        is_query = prompt == model.config.query_prompt
+        self._queries = self if is_query else CachingOnnxEmbedder(model, model.config.query_prompt)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        self._vectors |= zip(missing, super().embed(missing), strict=True)
+        return np.array([self._vectors[text] for text in texts], np.float32).reshape(len(texts), self.dimensions)
+
+    def for_queries(self) -> OnnxEmbedder:
+        return self._queries
 
 
 @dataclass(frozen=True)
@@ -58,8 +79,14 @@ class IndexedHistory:
 def analyzed(partition: Partition, text: str, embedder: Embedder) -> AnalyzedQuery:
     """Return the query as `layers.episodic.search` analyzes it."""
     query = analyze_query(text, partition.speaker_words, None)
-    (vector,) = embedder.embed([remove_names(text, query.names)])
-    return replace(query, vector=vector if vector.any() else None, embedder=embedder.identity)
+    for_queries = embedder.for_queries() if isinstance(embedder, OnnxEmbedder) else embedder
+    (vector,) = for_queries.embed([remove_names(text, query.names)])
+    return replace(
+        query,
+        vector=vector if vector.any() else None,
+        embedder=embedder.identity,
+        unrelated_cosine=embedder.unrelated_cosine,
+    )
 
 
 Ask = Callable[[IndexedHistory, AnalyzedQuery, LabelledQuestion], list[str]]

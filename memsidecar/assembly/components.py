@@ -49,6 +49,7 @@ def embedders(settings: Settings) -> ConfiguredEmbedders:
                 model=settings.embedder_model,
                 key=read_key_file("embedder_key_file", settings.embedder_key_file),
                 timeout_seconds=settings.embedder_timeout_seconds,
+                threads=settings.embedder_threads,
             )
         )
     except InvalidEmbedder as error:

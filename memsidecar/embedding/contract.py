@@ -48,6 +48,12 @@ class Embedder(Protocol):
         """
 
     @property
+    def unrelated_cosine(self) -> float:
+        """The cosine of a query and a text that have nothing in common; a ranking counts what exceeds it. 0 if it is
+        not known, or as small as the noise.
+        """
+
+    @property
     def ready(self) -> bool:
         """Whether `embed` responds at once; else the first call loads the model."""
 
@@ -72,6 +78,9 @@ class Embedders(Protocol):
 
         It raises EmbedderUnavailable instead of waiting.
         """
+
+    def for_queries(self, embedder: Embedder) -> Embedder:
+        """Return a variant for a waiting caller whose texts are queries. Some models embed these differently."""
 
 
 def unit_rows(rows: Vectors) -> Vectors:

@@ -109,6 +109,7 @@ class OpenAIEmbedder:
     """Thread-safe: callers share a connection pool and a circuit breaker."""
 
     ready = True
+    unrelated_cosine = 0.0
 
     def __init__(self, config: OpenAIEmbedderConfig, parent: CircuitBreaker | None = None) -> None:
         """`parent` is a circuit breaker that blocks this embedder's requests, too."""

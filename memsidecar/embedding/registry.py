@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from threading import Lock
 from urllib.parse import unquote
 
 import numpy as np
 
 from memsidecar.embedding.contract import Embedder, InvalidEmbedder, Vectors
+from memsidecar.embedding.onnx import OnnxEmbedder
 from memsidecar.embedding.openai import EMBEDDINGS, OpenAIEmbedder, OpenAIEmbedderConfig
 from memsidecar.embedding.static import DIMENSIONS, BundledModel, StaticEmbedder
 from memsidecar.endpoint.config import parse_address
@@ -22,6 +24,7 @@ class ClientEmbedder:
 
     ready = True
     batch_size = 1_000
+    unrelated_cosine = 0.0
 
     def __post_init__(self) -> None:
         if self.dimensions < 1:
@@ -43,23 +46,29 @@ class EmbedderConfig:
     """Settings of the embedder."""
 
     kind: str = "static"
-    """static (bundled, without a network), openai (an endpoint) or client (clients send their vectors)."""
+    """static (bundled), onnx (an export in a directory), openai (an endpoint) or client (clients send vectors)."""
 
     dimensions: int | None = None
     """Required but for the bundled model, which has a default."""
 
     url: str = field(default="", repr=False)
     model: str = ""
+    """The name at the endpoint, or the directory of the export."""
+
     key: str | None = field(default=None, repr=False)
     send_dimensions: bool = False
     timeout_seconds: float = 10.0
     texts_per_request: int = 64
     max_text_bytes: int = 24_000
     attempts: int = 3
+    threads: int = 1
 
 
 class ConfiguredEmbedders:
-    """Implements `Embedders`. No model is loaded and no connection is made before the first text. Thread-safe."""
+    """Implements `Embedders`. Thread-safe.
+
+    The bundled model is loaded, and a connection is made, with the first text; an export is loaded at once.
+    """
 
     def __init__(self, config: EmbedderConfig) -> None:
         """Raises InvalidEmbedder, so that a wrong setting fails at start."""
@@ -78,7 +87,9 @@ class ConfiguredEmbedders:
             return self._by_identity[identity]
 
     def interactive(self, embedder: Embedder) -> Embedder:
-        """Return the same instance for the same identity; the embedder itself if it uses no network."""
+        """Return the same instance for the same identity of an endpoint; the embedder itself if it is fast."""
+        if isinstance(embedder, OnnxEmbedder):
+            return embedder.interactive()
         if not isinstance(embedder, OpenAIEmbedder):
             return embedder
         with self._lock:
@@ -86,16 +97,21 @@ class ConfiguredEmbedders:
                 self._interactive[embedder.identity] = embedder.interactive()
             return self._interactive[embedder.identity]
 
+    def for_queries(self, embedder: Embedder) -> Embedder:
+        return embedder.for_queries() if isinstance(embedder, OnnxEmbedder) else self.interactive(embedder)
+
     def _configured(self) -> Embedder:
         config = self._config
         if config.kind == "static":
             return self._static(config.dimensions or DIMENSIONS)
-        if config.kind not in {"openai", "client"}:
-            raise InvalidEmbedder(f"embedder {config.kind!r} is not known; known: static, openai, client")
+        if config.kind not in {"onnx", "openai", "client"}:
+            raise InvalidEmbedder(f"embedder {config.kind!r} is not known; known: static, onnx, openai, client")
         if config.dimensions is None:
             raise InvalidEmbedder(f"embedder {config.kind!r} needs the number of dimensions")
         if config.kind == "client":
             return ClientEmbedder(config.dimensions)
+        if config.kind == "onnx":
+            return OnnxEmbedder.load(Path(config.model), config.dimensions, config.threads)
         return self._openai(config.url, config.key, config.model, config.dimensions)
 
     def _create(self, identity: str) -> Embedder | None:

@@ -149,6 +149,7 @@ class StaticEmbedder:
     """Embedder of the bundled model. Embedders with the same BundledModel share its memory."""
 
     batch_size = BATCH_TEXTS
+    unrelated_cosine = 0.0
 
     def __init__(self, dimensions: int = DIMENSIONS, model: BundledModel | None = None) -> None:
         """Raises InvalidEmbedder for dimensions that the model does not have, or if its package is missing."""
@@ -171,7 +172,7 @@ class StaticEmbedder:
         model = self._model.loaded()
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for start in range(0, len(texts), BATCH_TEXTS):
-            tokens = [self._tokens(text) if _has_meaning(text) else [] for text in texts[start : start + BATCH_TEXTS]]
+            tokens = [self._tokens(text) if has_meaning(text) else [] for text in texts[start : start + BATCH_TEXTS]]
             vectors[start : start + BATCH_TEXTS] = unit_rows(_sums(model, tokens, self.dimensions))
         return vectors
 
@@ -194,7 +195,7 @@ class StaticEmbedder:
         return self._model.loaded().tokenizer.encode(word, add_special_tokens=False).ids
 
 
-def _has_meaning(text: str) -> bool:
+def has_meaning(text: str) -> bool:
     """Return False for punctuation alone. Its vector would be near to those of many texts."""
     return not _PUNCTUATION.fullmatch(text)
 

@@ -16,6 +16,7 @@ from memsidecar.settings.types import (
     OptionalFile,
     Requests,
     Seconds,
+    Threads,
     Tokens,
     Url,
     Weight,
@@ -53,10 +54,11 @@ class RetrievalSettings(BaseModel):
         "user with more than fits (about 600 bytes a message) is searched by the index.",
     )
 
-    embedder: Literal["static", "openai", "client"] = Field(
+    embedder: Literal["static", "onnx", "openai", "client"] = Field(
         default="static",
-        description="Source of vectors: static, the model inside the package; openai, any endpoint with "
-        "/v1/embeddings (Ollama, vLLM, TEI ...); or client, with each message. A change re-indexes in the background.",
+        description="Source of vectors: static, the model inside the package; onnx, a sentence-transformers export in "
+        "a directory (memsidecar[onnx]); openai, any endpoint with /v1/embeddings (Ollama, vLLM, TEI ...); or client, "
+        "with each message. A change re-indexes in the background.",
     )
     embedder_url: Url = Field(
         default="",
@@ -64,7 +66,10 @@ class RetrievalSettings(BaseModel):
         description="Base address of the openai embedder, such as http://127.0.0.1:11434/v1.",
     )
     embedder_model: Name = Field(
-        default="", validate_default=True, description="Model name in requests to the openai embedder."
+        default="",
+        validate_default=True,
+        description="Model name in requests to the openai embedder, or directory of the onnx embedder's model, with "
+        "model.onnx and tokenizer.json.",
     )
     embedder_dimensions: Dimensions = Field(
         default=256,
@@ -80,6 +85,14 @@ class RetrievalSettings(BaseModel):
         gt=0,
         le=600,
         description="Timeout in seconds of one request to the openai embedder, after which it is retried.",
+    )
+
+    embedder_threads: Threads = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Maximum threads that compute vectors of the onnx embedder at the same time. A search needs one "
+        "for about 10 milliseconds, and indexing uses one.",
     )
 
     rank_keyword_context: Weight = Field(
@@ -134,6 +147,8 @@ class RetrievalSettings(BaseModel):
     def _require_model(cls, model: str, settings: ValidationInfo) -> str:
         if settings.data.get("embedder") == "openai" and not model:
             raise ValueError("is empty: expected the name of the openai embedder's model")
+        if settings.data.get("embedder") == "onnx" and not model:
+            raise ValueError("is empty: expected the directory of the onnx embedder's model")
         return model
 
     @field_validator("chunk_overlap")

@@ -94,7 +94,7 @@ def test_another_port_or_scheme_is_another_host(endpoint: Endpoint) -> None:
 
 
 WRONG = [
-    (EmbedderConfig("cohere"), "known: static, openai, client"),
+    (EmbedderConfig("cohere"), "known: static, onnx, openai, client"),
     (EmbedderConfig(dimensions=100), "not 100"),
     (EmbedderConfig("client"), "dimensions"),
     (EmbedderConfig("client", -1), "dimensions"),

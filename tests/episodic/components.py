@@ -50,6 +50,7 @@ class ToyEmbedder:
     texts: list[str] = field(default_factory=list)
     ready: bool = True
     batch_size: int = 16
+    unrelated_cosine: float = 0.0
 
     def warm(self) -> None:
         """Do nothing: it is always warm."""
@@ -96,6 +97,9 @@ class ToyEmbedders:
         return self.default if identity == self.default.identity else self.older.get(identity)
 
     def interactive(self, embedder: Embedder) -> Embedder:
+        return embedder
+
+    def for_queries(self, embedder: Embedder) -> Embedder:
         return embedder
 
 

@@ -16,9 +16,11 @@ from tests.episodic.components import (
     HYBRID,
     KEYWORD,
     MODES,
+    NO_RAM,
     SEMANTIC,
     EpisodicClient,
     ToyEmbedder,
+    ToyEmbedders,
     episodic_client,
 )
 
@@ -159,3 +161,37 @@ def test_equal_scores_are_ordered_newest_first() -> None:
             memory.add("tea", f"s{at}", user="u", id=f"m{at}")
         found = [hit.message.id for hit in memory.search("tea", user_id="u", mode=KEYWORD).hits]
         assert found == ["m4", "m3", "m2", "m1", "m0"]
+
+
+def semantic_scores(unrelated_cosine: float, limits: EpisodicLimits | None) -> dict[str, float]:
+    embedders = ToyEmbedders(ToyEmbedder(unrelated_cosine=unrelated_cosine))
+    with episodic_client(embedders=embedders, limits=limits) as memory:
+        for number, text in enumerate(("tea", "tea cup", "tea cup run", "coffee", "run anna", "the who")):
+            memory.add(text, f"s{number}", user="u")
+        memory.index()
+        hits = memory.search("tea", user_id="u", limit=100, mode=SEMANTIC).hits
+        return {hit.message.content: hit.score for hit in hits}
+
+
+@pytest.mark.parametrize("limits", [None, NO_RAM], ids=["in RAM", "by candidates"])
+def test_cosines_count_from_that_of_unrelated_texts_on(limits: EpisodicLimits | None) -> None:
+    plain, scaled = semantic_scores(0.0, limits), semantic_scores(0.4, limits)
+    assert scaled == pytest.approx(
+        {text: (score - 0.4) / 0.6 for text, score in plain.items() if score > 0.4}, abs=1e-5
+    )
+    assert 1 < len(scaled) < len(plain)
+
+
+def test_close_cosines_are_told_apart_by_what_exceeds_that_of_unrelated_texts() -> None:
+    weights = Weights(keyword_context=0, semantic=1, semantic_context=0, speaker=0, session=0)
+
+    def gap(unrelated_cosine: float) -> float:
+        embedders = ToyEmbedders(ToyEmbedder(unrelated_cosine=unrelated_cosine))
+        with episodic_client(embedders=embedders, limits=EpisodicLimits(weights=weights)) as memory:
+            for text in ("green tea cup", "green tea coffee cup"):
+                memory.add(text, text, user="u")
+            memory.index()
+            best, second = memory.search("green tea", user_id="u").hits
+            return best.score - second.score
+
+    assert gap(0.3) > gap(0.0) > 0

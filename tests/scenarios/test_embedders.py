@@ -11,6 +11,7 @@ from tests.scenarios.document_client import DocumentClient
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.scenarios.test_start import refused
 from tests.support.process import SidecarProcess
+from tests.support.tiny_onnx import DIMENSIONS, write_export
 
 OPENAI = ("--embedder", "openai", "--embedder-model", "some-model", "--embedder-dimensions", "8")
 WRONG_SETTINGS, CANNOT_START = 2, 1
@@ -21,7 +22,13 @@ WRONG_SETTINGS, CANNOT_START = 2, 1
     [
         (("--embedder", "openai"), WRONG_SETTINGS, ("embedder_url", "embedder_model", "is empty")),
         ((*OPENAI, "--embedder-url", "ftp://host/v1"), WRONG_SETTINGS, ("--embedder-url", "http://")),
-        (("--embedder", "word2vec"), WRONG_SETTINGS, ("--embedder", "static, openai, client")),
+        (("--embedder", "word2vec"), WRONG_SETTINGS, ("--embedder", "static, onnx, openai, client")),
+        (("--embedder", "onnx"), WRONG_SETTINGS, ("embedder_model", "is empty", "directory")),
+        (
+            ("--embedder", "onnx", "--embedder-model", "/no/such/model"),
+            CANNOT_START,
+            ("embedder_model /no/such/model",),
+        ),
         (("--embedder-dimensions", "0"), WRONG_SETTINGS, ("--embedder-dimensions", "from 1 up to 8192")),
         (("--embedder-dimensions", "100"), CANNOT_START, ("64, 128, 256 dimensions", "100")),
         (
@@ -30,7 +37,16 @@ WRONG_SETTINGS, CANNOT_START = 2, 1
             ("embedder_key_file", "/no/such/key", "cannot be read"),
         ),
     ],
-    ids=["no address", "no such scheme", "no such embedder", "no dimensions", "not the model's", "no key file"],
+    ids=[
+        "no address",
+        "no such scheme",
+        "no such embedder",
+        "no directory",
+        "no such directory",
+        "no dimensions",
+        "not the model's",
+        "no key file",
+    ],
 )
 def test_a_wrong_embedder_is_refused_at_start_by_name(
     data_dir: Path, flags: tuple[str, ...], code: int, words: tuple[str, ...]
@@ -69,3 +85,16 @@ def test_clients_may_send_all_vectors(data_dir: Path) -> None:
         assert [hit.message.content for hit in by_vector.hits] == ["east", "north"]
         by_words = conversation.search("north", mode=pb.SEARCH_MODE_HYBRID)
         assert by_words.hits[0].message.content == "north"
+
+
+def test_an_export_on_disk_finds_related_words(data_dir: Path, tmp_path: Path) -> None:
+    folder = write_export(tmp_path / "export", files={"1_Pooling/config.json": {"pooling_mode": "max"}})
+    flags = ("--embedder", "onnx", "--embedder-model", str(folder), "--embedder-dimensions", str(DIMENSIONS))
+    with SidecarProcess(data_dir, *flags, "--index", "volatile") as sidecar, sidecar.client() as client:
+        until_index_is_ready(sidecar)
+        conversation = Conversation(client, "s")
+        conversation.add("ships sail")
+        conversation.add("cats purr")
+        answer = conversation.search("cats", mode=pb.SEARCH_MODE_SEMANTIC)
+        assert [hit.message.content for hit in answer.hits][:1] == ["cats purr"]
+        assert not answer.degraded

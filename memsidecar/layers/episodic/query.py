@@ -157,7 +157,8 @@ class AnalyzedQuery:
 
     `words` are its first distinct terms. `names` are those of them that name a speaker. `content` are the other terms
     without stop words, with the single characters of CJK bigrams, because some of these are words. `vector` is None if
-    there is no embedding; `embedder` is the identity of the embedder whose vectors it is compared with.
+    there is no embedding; `embedder` is the identity of the embedder whose vectors it is compared with, and
+    `unrelated_cosine` is that embedder's.
     """
 
     words: tuple[str, ...]
@@ -165,6 +166,7 @@ class AnalyzedQuery:
     content: tuple[str, ...] = field(default=())
     vector: NDArray[np.float32] | None = None
     embedder: str = ""
+    unrelated_cosine: float = 0.0
 
 
 def analyze_query(

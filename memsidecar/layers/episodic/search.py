@@ -249,10 +249,9 @@ class Searcher:
         speakers = [words for partition in partitions if has_names for words in _speakers(partition, scope)]
         analyzed = analyze_query(query.text, speakers, None)
         vector, is_missing = self._embed(query, analyzed, embedder)
-        identity = embedder.identity if embedder else ""
-        return replace(analyzed, vector=vector, embedder=identity), frozenset(
-            {Degradation.EMBEDDER} if is_missing else ()
-        )
+        if embedder:
+            analyzed = replace(analyzed, embedder=embedder.identity, unrelated_cosine=embedder.unrelated_cosine)
+        return replace(analyzed, vector=vector), frozenset({Degradation.EMBEDDER} if is_missing else ())
 
     def _embed(
         self, query: SearchQuery, analyzed: AnalyzedQuery, embedder: Embedder | None
@@ -265,7 +264,7 @@ class Searcher:
         if embedder is None or query.vector is not None:
             return None, True
         try:
-            (vector,) = self.embedders.interactive(embedder).embed([remove_names(query.text, analyzed.names)])
+            (vector,) = self.embedders.for_queries(embedder).embed([remove_names(query.text, analyzed.names)])
         except (EmbedderUnavailable, EmbedderMismatch):
             return None, True
         if vector.any():

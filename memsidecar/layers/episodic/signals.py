@@ -161,7 +161,7 @@ def _bm25(counts: Floats, relative_lengths: Floats, idf: np.float32) -> Floats:
 
 
 def _semantic(stats: TermStats, query: AnalyzedQuery) -> tuple[Floats, Floats]:
-    """Return the cosine with the row, and with the sum of the row and its neighbours.
+    """Return the cosine with the row, and with the sum of the row and its neighbours, from that of unrelated texts on.
 
     The dot product is linear, so that one pass over the vectors is enough for both.
     """
@@ -173,7 +173,17 @@ def _semantic(stats: TermStats, query: AnalyzedQuery) -> tuple[Floats, Floats]:
     products *= stats.scope
     context = diffuse(partition.columns, products)
     context /= np.maximum(stats.context_norms, np.float32(1e-6))
+    if query.unrelated_cosine:
+        products, context = (_beyond(query.unrelated_cosine, cosines) for cosines in (products, context))
     return np.clip(products, 0, 1, out=products), np.clip(context, 0, 1, out=context)
+
+
+def _beyond(floor: float, cosines: Floats) -> Floats:
+    """Scale the cosines from `floor` to 1 to the range from 0 to 1.
+
+    Some models give any two texts a cosine of 0.7 or more. Divided by their maximum, all rows would be nearly alike.
+    """
+    return (cosines - np.float32(floor)) / np.float32(1 - floor)
 
 
 def _speaker(partition: Partition, query: AnalyzedQuery) -> Floats:
