@@ -1,9 +1,12 @@
-"""Fit and check the calibrated relevance: `python -m benchmarks.retrieval.calibration [--locomo FILE] [--write]`.
+"""Fit and check the calibrated relevance.
+
+    python -m benchmarks.retrieval.calibration [--locomo FILE] [--onnx DIRECTORY DIMENSIONS ...] [--write]
 
 Every history is asked its own questions, which it answers, and off-topic questions and questions of other histories,
 which it does not answer. The whole history and pieces of it are asked, because the features depend on its size. Each
 question is also asked without its question mark, and by its content terms alone, as users and agents do. The questions
-of the half `check` are not fitted; the lines `check` are of them. `--write` stores the coefficients in the package.
+of the half `check` are not fitted; the lines `check` are of them. `--write` stores the coefficients in the package;
+those of exports that are not given stay as they are.
 """
 
 import argparse
@@ -21,7 +24,7 @@ from numpy.typing import NDArray
 import memsidecar.layers.episodic
 from benchmarks.context.work import work
 from benchmarks.retrieval.histories import History, LabelledQuestion, locomo, support, work_history
-from benchmarks.retrieval.recall import EVERYTHING, IndexedHistory, analyzed
+from benchmarks.retrieval.recall import EVERYTHING, CachingOnnxEmbedder, IndexedHistory, analyzed
 from memsidecar.embedding.contract import Embedder
 from memsidecar.embedding.static import SUPPORTED_DIMENSIONS, StaticEmbedder
 from memsidecar.layers.episodic.query import AnalyzedQuery, SearchQuery
@@ -80,6 +83,9 @@ class Corpus:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--locomo", type=Path, metavar="FILE", help="LoCoMo's conversations as JSON")
+    parser.add_argument(
+        "--onnx", nargs=2, action="append", default=[], metavar=("DIRECTORY", "DIMENSIONS"), help="an export"
+    )
     parser.add_argument("--write", action="store_true", help="fit, and store the coefficients in the package")
     parser.add_argument("--details", action="store_true", help="list the questions on the wrong side of the threshold")
     options = parser.parse_args()
@@ -87,10 +93,15 @@ def main() -> None:
     if options.locomo:
         corpora.append(Corpus("LoCoMo", locomo(options.locomo)))
     samples = list(ask_all(corpora, StaticEmbedder()))
-    known: Mapping[str, Coefficients] = fit_all(corpora) if options.write else calibrations()
+    exports = [CachingOnnxEmbedder.load(Path(folder), int(dimensions)) for folder, dimensions in options.onnx]
+    known: Mapping[str, Coefficients] = calibrations()
+    if options.write:
+        known = {name: each for name, each in known.items() if name.startswith("onnx/")} | fit_all(corpora, exports)
     if options.write:
         STORED.write_text(json.dumps(known, indent=2) + "\n")
     print(f"the default embedder:\n{table(samples, by_calibration(known))}")
+    for export in exports:
+        print(f"{export.identity}:\n{table(list(ask_all(corpora, export)), by_calibration(known))}")
     print(f"without vectors:\n{table(samples, lambda sample: probability(sample.features, known[KEYWORDS_ONLY]))}")
     if options.details:
         print("\n".join(mistakes(samples, by_calibration(known))))
@@ -161,11 +172,10 @@ def _half(question: LabelledQuestion) -> str:
     return "check" if question.kind.endswith("/check") else "tune"
 
 
-def fit_all(corpora: Sequence[Corpus]) -> dict[str, Coefficients]:
-    """Return the calibrations of all embedders of the package, and the one without cosines."""
+def fit_all(corpora: Sequence[Corpus], exports: Sequence[Embedder] = ()) -> dict[str, Coefficients]:
+    """Return the calibrations of all embedders of the package, of the exports, and the one without cosines."""
     found = {KEYWORDS_ONLY: fit(list(ask_all(corpora, StaticEmbedder())), _COSINES)}
-    for dimensions in SUPPORTED_DIMENSIONS:
-        embedder = StaticEmbedder(dimensions)
+    for embedder in (*map(StaticEmbedder, SUPPORTED_DIMENSIONS), *exports):
         samples = [each for each in ask_all(corpora, embedder) if not is_other_language(each.query.words)]
         found[embedder.identity] = fit(samples)
     return found

@@ -22,6 +22,8 @@ from benchmarks.retrieval.recall import (
     recall_of,
     weighted,
 )
+from memsidecar.embedding.contract import Embedder
+from memsidecar.embedding.onnx import OnnxEmbedder
 from memsidecar.embedding.static import StaticEmbedder
 
 BEGIN, END = "<!-- ablations -->", "<!-- /ablations -->"
@@ -33,21 +35,24 @@ Data = Mapping[str, Sequence[History]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--locomo", type=Path, metavar="FILE", help="LoCoMo's conversations as JSON")
+    parser.add_argument(
+        "--onnx", nargs=2, metavar=("DIRECTORY", "DIMENSIONS"), help="use an export instead of the bundled model"
+    )
     parser.add_argument("--ablations", action="store_true", help="vary the ranking and write the table")
     options = parser.parse_args()
     data: dict[str, Sequence[History]] = {"support": support()}
     if options.locomo:
         data["LoCoMo"] = locomo(options.locomo)
+    embedder = OnnxEmbedder.load(Path(options.onnx[0]), int(options.onnx[1])) if options.onnx else StaticEmbedder()
     for name, histories in data.items():
-        _show(name, histories)
+        _show(name, histories, embedder)
     if options.ablations:
         text = table(data, {"": [variants.default()]} | variants.everything())
         print(text)
         write(text)
 
 
-def _show(name: str, histories: Sequence[History]) -> None:
-    embedder = StaticEmbedder()
+def _show(name: str, histories: Sequence[History], embedder: Embedder) -> None:
     libraries = [IndexedHistory.of(history, embedder) for history in histories]
     count = sum(len(history.questions) for history in histories)
     print(f"{name}, {count} questions: {_figures(recall_of(libraries, weighted()))}")

@@ -61,7 +61,7 @@ def test_the_stored_probabilities_are_the_shares_of_answered_questions(samples: 
 
 def test_every_embedder_of_the_package_is_calibrated() -> None:
     identities = {StaticEmbedder(dimensions).identity for dimensions in SUPPORTED_DIMENSIONS}
-    assert set(calibrations()) == {KEYWORDS_ONLY, *identities}
+    assert {name for name in calibrations() if not name.startswith("onnx/")} == {KEYWORDS_ONLY, *identities}
     assert all(set(each) <= {"intercept", *QueryFeatures._fields} for each in calibrations().values())
 
 
