@@ -1,7 +1,10 @@
 """Search requests and results; analysis of the query text; partition ids."""
 
-from collections.abc import Iterable, Sequence
+import re
+from calendar import monthrange
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from enum import Enum, IntEnum, auto
 from hashlib import blake2b
 from typing import NamedTuple
@@ -23,6 +26,28 @@ from memsidecar.stores.contract import LogFilter, Owner, Scope
 # Each term is looked up and scored on its own: 10,000 terms took 0.75 s on 5,000 messages. A question has fewer terms
 # than this. Of a document that is pasted as a query, the first terms name the subject.
 MAX_QUERY_TERMS = 64
+
+MAX_DATED_CHARACTERS = 1_000
+"Dates are read from the beginning of a query."
+_EPOCH = date(1970, 1, 1)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NAMES = (
+    "(?i:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
+    "dec(?:ember)?)|Mar(?:ch)?|May"
+)
+"March and May are verbs, too: they need a capital, or a preposition before them."
+_MONTH = rf"\b(?P<month>{_NAMES})\b\.?"
+_DAY = r"\b(?P<day>\d{1,2})(?:st|nd|rd|th)?\b"
+_YEAR = r"\b(?P<year>(?:19|20)\d\d)\b"
+_DURING = r"\b(?i:in|during|of|early|late|last|this)\s+"
+_DATES = (
+    re.compile(rf"{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b"),
+    re.compile(rf"{_MONTH}\s+{_DAY}(?:\s*,?\s*{_YEAR})?"),
+    re.compile(rf"{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s*{_YEAR})?"),
+    re.compile(rf"{_MONTH}\s*,?\s*{_YEAR}"),
+    re.compile(rf"{_DURING}(?P<month>{_NAMES}|march|may)\b(?:\s*,?\s*{_YEAR})?"),
+    re.compile(rf"{_DURING}{_YEAR}"),
+)
 
 
 class Mode(Enum):
@@ -151,6 +176,23 @@ class RankedHits:
     "Only candidates were ranked, and another search may choose others: later pages must reuse these hits."
 
 
+class NamedDate(NamedTuple):
+    """A day, a month or a year that a query names, as far as it does: "May 12" has no year."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+
+    def days(self, years: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last day, since 1970; in each of these years if it names none."""
+        for year in years if self.year is None else (self.year,):
+            first_month, last_month = (self.month, self.month) if self.month else (1, 12)
+            last_day = monthrange(year, last_month)[1]
+            if self.day is None or self.day <= last_day:
+                first, last = date(year, first_month, self.day or 1), date(year, last_month, self.day or last_day)
+                yield (first - _EPOCH).days, (last - _EPOCH).days
+
+
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
     """Terms and vector of a query.
@@ -158,7 +200,7 @@ class AnalyzedQuery:
     `words` are its first distinct terms. `names` are those of them that name a speaker. `content` are the other terms
     without stop words, with the single characters of CJK bigrams, because some of these are words. `vector` is None if
     there is no embedding; `embedder` is the identity of the embedder whose vectors it is compared with, and
-    `unrelated_cosine` is that embedder's.
+    `unrelated_cosine` is that embedder's. `dates` are those that the text names.
     """
 
     words: tuple[str, ...]
@@ -167,6 +209,7 @@ class AnalyzedQuery:
     vector: NDArray[np.float32] | None = None
     embedder: str = ""
     unrelated_cosine: float = 0.0
+    dates: tuple[NamedDate, ...] = ()
 
 
 def analyze_query(
@@ -177,7 +220,22 @@ def analyze_query(
     names = frozenset().union(*speaker_words).intersection(words)
     others = [word for word in words if word not in names] or words
     content = content_terms_or_all([*others, *bigram_characters(others)])
-    return AnalyzedQuery(words, names, tuple(content), vector)
+    return AnalyzedQuery(words, names, tuple(content), vector, dates=tuple(named_dates(text)))
+
+
+def named_dates(text: str) -> list[NamedDate]:
+    """Return the dates in a text: "May 12, 2023", "12 May", "in May", "May 2023", "in 2023", "2023-05-12"."""
+    found, rest = [], text[:MAX_DATED_CHARACTERS]
+    for pattern in _DATES:
+        found += [_named_date(**match.groupdict()) for match in pattern.finditer(rest)]
+        rest = pattern.sub(" ", rest)
+    return [named for named in found if named.month in (None, *range(1, 13)) and named.day in (None, *range(1, 32))]
+
+
+def _named_date(year: str | None = None, month: str | None = None, day: str | None = None) -> NamedDate:
+    is_word = month is not None and not month.isdecimal()
+    number = _MONTHS.index(month[:3].lower()) + 1 if month and is_word else month
+    return NamedDate(*(None if part is None else int(part) for part in (year, number, day)))
 
 
 def remove_names(text: str, names: Iterable[str]) -> str:

@@ -3,7 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,15 @@ from memsidecar.domain.message import Role
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.postings import Rows
 from memsidecar.layers.episodic.quantized_vectors import Floats
-from memsidecar.layers.episodic.query import AnalyzedQuery, Mode, RankedHit, SearchQuery, SearchScope, Weights
+from memsidecar.layers.episodic.query import (
+    AnalyzedQuery,
+    Mode,
+    NamedDate,
+    RankedHit,
+    SearchQuery,
+    SearchScope,
+    Weights,
+)
 from memsidecar.layers.episodic.relevance import calibration_of, calibrations, probability, query_features
 from memsidecar.layers.episodic.signals import CorpusStats, Mask, Signals, compute_signals, term_stats
 from memsidecar.layers.text_analysis import is_question, text_length, tokenize
@@ -23,6 +32,13 @@ _CONTEXT_SIGNALS = ("keyword_context", "semantic_context")
 _SCALED_SIGNALS = (*_CONTEXT_SIGNALS, "semantic", "speaker")
 "Signals of a hybrid ranking that are divided by their maximum in the scope."
 _HALF = np.float32(0.5)
+_DAY_US = 24 * 3600 * 1_000_000
+_OTHER_TIME = np.float32(0.6)
+"Factor of the signals of messages that are from another time than the query names: measured in docs/retrieval.md."
+_DAYS_BEFORE, _DAYS_AFTER = 1, 7
+"Days around a date that count. The time zone of the query is not known, and people tell what happened last week."
+_YEARS = 20
+"A date without a year is one of so many years, up to that of the newest message."
 _DIGITS = 4
 "Digits of a relevance. More would differ between processors."
 _MIN_POSITIVE = np.finfo(np.float32).smallest_subnormal
@@ -59,8 +75,12 @@ class Ranking:
             return _semantic_scores(self._signals)
         if query.mode is Mode.KEYWORD:
             return _keyword_scores(self._signals, self._allowed)
-        recency = _recency(self._column("time_us"), query)
-        return _hybrid_scores(self._signals, query.weights, self._allowed, self._session_ordinals(), recency)
+        times_us = self._column("time_us")
+        recency, signals = _recency(times_us, query), self._signals
+        if self._analyzed.dates:
+            is_chunk = self._column("role") == 0  # its time is that of the upload
+            signals = _dated(signals, self._analyzed.dates, times_us, is_chunk)
+        return _hybrid_scores(signals, query.weights, self._allowed, self._session_ordinals(), recency)
 
     def _column(self, name: str) -> NDArray[Any]:
         return _joined([partition.columns[name] for partition in self._partitions])
@@ -218,6 +238,16 @@ def _hybrid_scores(
     weight_sum = sum(getattr(weights, name) for name, factor in factors.items() if factor) or 1.0
     weighted = recency * factors["recency"] if weights.recency else None
     return _normalized(matched, weighted, values, factors, signals.exact & allowed, weight_sum=weight_sum)
+
+
+def _dated(signals: Signals, dates: Sequence[NamedDate], times_us: NDArray[np.int64], undated: Mask) -> Signals:
+    """Return the signals, lower for rows that are from another time than the query names."""
+    days, matching = times_us // _DAY_US, undated.copy()
+    newest = 1970 + min(max(int(days.max(initial=0)), 0) // 365, 8_000)
+    for first, last in chain.from_iterable(named.days(range(newest - _YEARS, newest + 1)) for named in dates):
+        matching |= (days >= first - _DAYS_BEFORE) & (days <= last + _DAYS_AFTER)
+    factors = np.where(matching, np.float32(1), _OTHER_TIME)
+    return replace(signals, **{name: getattr(signals, name) * factors for name in _SCALED_SIGNALS})
 
 
 def _masked(values: Floats, mask: Mask | None) -> Floats:
