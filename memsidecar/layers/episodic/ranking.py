@@ -3,8 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,27 +17,25 @@ from memsidecar.layers.episodic.quantized_vectors import Floats
 from memsidecar.layers.episodic.query import (
     AnalyzedQuery,
     Mode,
-    NamedDate,
     RankedHit,
     SearchQuery,
     SearchScope,
     Weights,
 )
 from memsidecar.layers.episodic.relevance import calibration_of, calibrations, probability, query_features
-from memsidecar.layers.episodic.signals import CorpusStats, Mask, Signals, compute_signals, term_stats
+from memsidecar.layers.episodic.signals import (
+    CONTEXT_SIGNALS,
+    SCALED_SIGNALS,
+    CorpusStats,
+    Mask,
+    Signals,
+    compute_signals,
+    dated,
+    term_stats,
+)
 from memsidecar.layers.text_analysis import is_question, text_length, tokenize
 
-_CONTEXT_SIGNALS = ("keyword_context", "semantic_context")
-_SCALED_SIGNALS = (*_CONTEXT_SIGNALS, "semantic", "speaker")
-"Signals of a hybrid ranking that are divided by their maximum in the scope."
 _HALF = np.float32(0.5)
-_DAY_US = 24 * 3600 * 1_000_000
-_OTHER_TIME = np.float32(0.6)
-"Factor of the signals of messages that are from another time than the query names: measured in docs/retrieval.md."
-_DAYS_BEFORE, _DAYS_AFTER = 1, 7
-"Days around a date that count. The time zone of the query is not known, and people tell what happened last week."
-_YEARS = 20
-"A date without a year is one of so many years, up to that of the newest message."
 _DIGITS = 4
 "Digits of a relevance. More would differ between processors."
 _MIN_POSITIVE = np.finfo(np.float32).smallest_subnormal
@@ -79,7 +76,7 @@ class Ranking:
         recency, signals = _recency(times_us, query), self._signals
         if self._analyzed.dates:
             is_chunk = self._column("role") == 0  # its time is that of the upload
-            signals = _dated(signals, self._analyzed.dates, times_us, is_chunk)
+            signals = dated(signals, self._analyzed.dates, times_us, is_chunk)
         return _hybrid_scores(signals, query.weights, self._allowed, self._session_ordinals(), recency)
 
     def _column(self, name: str) -> NDArray[Any]:
@@ -200,7 +197,7 @@ class _Scores:
         columns = [
             shares.get("keyword", zeros) + _HALF * self.exact[rows],
             shares.get("semantic", zeros),
-            np.sum([shares.get(name, zeros) for name in _CONTEXT_SIGNALS], axis=0),
+            np.sum([shares.get(name, zeros) for name in CONTEXT_SIGNALS], axis=0),
             *(shares.get(name, zeros) for name in ("speaker", "session", "recency")),
         ]
         return list(map(ScoreBreakdown, *(column.tolist() for column in columns)))
@@ -224,7 +221,7 @@ def _hybrid_scores(
 ) -> _Scores:
     """Sum up the signals, each divided by its maximum over the allowed rows. Scores of other rows have no meaning."""
     mask = None if allowed.all() else allowed
-    values = {name: getattr(signals, name) for name in _SCALED_SIGNALS}
+    values = {name: getattr(signals, name) for name in SCALED_SIGNALS}
     factors = {name: _factor(each, mask, getattr(weights, name)) for name, each in values.items()}
     values = {name: each for name, each in values.items() if factors[name]}
     matched = np.zeros(len(allowed), np.float32)
@@ -238,16 +235,6 @@ def _hybrid_scores(
     weight_sum = sum(getattr(weights, name) for name, factor in factors.items() if factor) or 1.0
     weighted = recency * factors["recency"] if weights.recency else None
     return _normalized(matched, weighted, values, factors, signals.exact & allowed, weight_sum=weight_sum)
-
-
-def _dated(signals: Signals, dates: Sequence[NamedDate], times_us: NDArray[np.int64], undated: Mask) -> Signals:
-    """Return the signals, lower for rows that are from another time than the query names."""
-    days, matching = times_us // _DAY_US, undated.copy()
-    newest = 1970 + min(max(int(days.max(initial=0)), 0) // 365, 8_000)
-    for first, last in chain.from_iterable(named.days(range(newest - _YEARS, newest + 1)) for named in dates):
-        matching |= (days >= first - _DAYS_BEFORE) & (days <= last + _DAYS_AFTER)
-    factors = np.where(matching, np.float32(1), _OTHER_TIME)
-    return replace(signals, **{name: getattr(signals, name) * factors for name in _SCALED_SIGNALS})
 
 
 def _masked(values: Floats, mask: Mask | None) -> Floats:

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from memsidecar.layers.episodic.columns import Rows, context_sums, diffuse, diffuse_sparse, neighbours
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.quantized_vectors import Floats
-from memsidecar.layers.episodic.query import AnalyzedQuery
+from memsidecar.layers.episodic.query import AnalyzedQuery, NamedDate
 from memsidecar.layers.text_analysis import stem
 
 Mask = NDArray[np.bool_]
@@ -18,6 +19,16 @@ Mask = NDArray[np.bool_]
 # BM25's k1 (saturation of the term frequency) and b (length normalization). Both are lower than in text books, because
 # messages are short: measured in docs/retrieval.md.
 BM25_K1, BM25_B = np.float32(0.9), np.float32(0.4)
+CONTEXT_SIGNALS = ("keyword_context", "semantic_context")
+SCALED_SIGNALS = (*CONTEXT_SIGNALS, "semantic", "speaker")
+"Signals of a hybrid ranking that are divided by their maximum in the scope."
+_DAY_US = 24 * 3600 * 1_000_000
+_OTHER_TIME = np.float32(0.6)
+"Factor of the signals of messages that are from another time than the query names: measured in docs/retrieval.md."
+_DAYS_BEFORE, _DAYS_AFTER = 1, 7
+"Days around a date that count. The time zone of the query is not known, and people tell what happened last week."
+_YEARS = 20
+"A date without a year is one of so many years, up to that of the newest message."
 _SPARSE_SHARE = 16
 "A term in less than one of so many rows is diffused row by row, any other over the whole array."
 
@@ -204,3 +215,13 @@ def _exact(partition: Partition, query: AnalyzedQuery) -> Mask:
         rows = np.intersect1d(rows, partition.postings.rows_of(word), assume_unique=True)
     exact[rows] = True
     return exact
+
+
+def dated(signals: Signals, dates: Sequence[NamedDate], times_us: NDArray[np.int64], undated: Mask) -> Signals:
+    """Return the signals, lower for rows that are from another time than the query names."""
+    days, matching = times_us // _DAY_US, undated.copy()
+    newest = 1970 + min(max(int(days.max(initial=0)), 0) // 365, 8_000)
+    for first, last in chain.from_iterable(named.days(range(newest - _YEARS, newest + 1)) for named in dates):
+        matching |= (days >= first - _DAYS_BEFORE) & (days <= last + _DAYS_AFTER)
+    factors = np.where(matching, np.float32(1), _OTHER_TIME)
+    return replace(signals, **{name: getattr(signals, name) * factors for name in SCALED_SIGNALS})
