@@ -107,7 +107,7 @@ def _cjk_bigrams(run: str) -> list[str]:
 
 def bigram_characters(words: Iterable[str]) -> list[str]:
     """Return the characters of the bigrams among these tokens."""
-    return [character for word in words if _is_bigram(word) for character in _CHARACTERS.findall(word)]
+    return [character for word in words if is_bigram(word) for character in _CHARACTERS.findall(word)]
 
 
 def drop_bigram_characters(words: Sequence[str]) -> list[str]:
@@ -116,7 +116,7 @@ def drop_bigram_characters(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in in_bigrams]
 
 
-def _is_bigram(word: str) -> bool:
+def is_bigram(word: str) -> bool:
     return not word.isascii() and _BIGRAM.fullmatch(word) is not None
 
 
@@ -124,7 +124,7 @@ def text_length(words: Sequence[str]) -> int:
     """Return the number of tokens without bigrams, which repeat characters that are counted already."""
     if all(map(str.isascii, words)):
         return len(words)
-    return len(words) - sum(map(_is_bigram, words))
+    return len(words) - sum(map(is_bigram, words))
 
 
 def content_terms(words: Sequence[str]) -> list[str]:
@@ -157,7 +157,7 @@ def _other_language(words: Sequence[str]) -> str | None:
 
 
 def _is_stop_word(word: str, language: str) -> bool:
-    parts = _CHARACTERS.findall(word) if _is_bigram(word) else [word]
+    parts = _CHARACTERS.findall(word) if is_bigram(word) else [word]
     return all(language in stop_word_languages().get(part, ()) for part in parts)
 
 

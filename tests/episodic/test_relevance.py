@@ -93,6 +93,22 @@ def test_frequent_terms_of_the_query_among_candidates_are_no_frequent_terms_of_t
     assert best("staging database", texts=texts, limits=NO_RAM) > THRESHOLD
 
 
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("第{}次会议:我们把数据库迁移到新的集群,并且每周检查一次备份的恢复时间。", "数据库备份多久检查一次?"),
+        (
+            "Meeting {}: we move the database, and check the restore time of the backup weekly.",
+            "Do we check the backup?",
+        ),
+    ],
+)
+def test_a_memory_may_be_all_about_one_subject(text: str, query: str) -> None:
+    texts = [text.format(number) for number in range(60)]
+    assert best(query, texts=texts) > THRESHOLD > best("How tall is Mount Everest?", texts=texts)
+    assert best("珠穆朗玛峰有多高?", texts=texts) < THRESHOLD
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_relevance_has_the_order_of_the_scores(mode: pb.SearchMode) -> None:
     relevances = [hit.relevance for hit in hits_of("staging database backup", mode=mode)]

@@ -64,7 +64,13 @@ class Ranking:
         self._allowed = _joined(allowed)
         self._scores = self._score(query)
         self.features = query_features(
-            list(zip(parts, allowed, strict=True)), corpus, self._signals, self._allowed, query, sampled=sampled
+            list(zip(parts, allowed, strict=True)),
+            corpus,
+            self._signals,
+            self._allowed,
+            query=query,
+            analyzed=analyzed,
+            sampled=sampled,
         )
 
     def _score(self, query: SearchQuery) -> "_Scores":

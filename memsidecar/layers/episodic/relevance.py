@@ -17,8 +17,15 @@ import regex
 from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, word_set
 from memsidecar.layers.episodic.quantized_vectors import Floats
 from memsidecar.layers.episodic.query import AnalyzedQuery, SearchQuery
-from memsidecar.layers.episodic.signals import BM25_K1, CorpusStats, Mask, Signals, TermStats
-from memsidecar.layers.text_analysis import is_other_language, is_question, is_unsegmented, stem, tokenize
+from memsidecar.layers.episodic.signals import BM25_K1, CorpusStats, Mask, Signals, TermStats, distinct_stems
+from memsidecar.layers.text_analysis import (
+    is_bigram,
+    is_other_language,
+    is_question,
+    is_unsegmented,
+    stem,
+    tokenize,
+)
 
 KEYWORDS_ONLY = ""
 "The calibration without cosines: there is no vector, or the scale of the embedder's cosines is not known."
@@ -29,6 +36,8 @@ _MAX_MATCHED = 3.0
 _MAX_SIZE = math.log(250_000)
 "Tokens; the largest labelled history has a tenth of it, and the effect of more is not known."
 _MIN_IDF = 0.3
+_MIN_BIGRAMS = 3
+"Fewer are a word or a greeting, which any row may have."
 _IDENTIFIER = regex.compile(r"\b(?=\w*\p{L})(?:\w+_\w+|\w*\p{Ll}\p{Lu}\w*+|\p{L}+\d\w*+|\w++[-:./]\d)")
 "A word with an underscore, a capital inside or a digit: PAY-1042, ndots:5, debezium_v1, formatEta."
 
@@ -78,8 +87,9 @@ def query_features(
     corpus: CorpusStats,
     signals: Signals,
     allowed: Mask,
-    query: SearchQuery,
     *,
+    query: SearchQuery,
+    analyzed: AnalyzedQuery,
     sampled: bool,
 ) -> QueryFeatures:
     """Return the features. `allowed` are the rows that may be hits, of each part and of all.
@@ -89,9 +99,13 @@ def query_features(
     rows, words = int(allowed.sum()), tokenize(query.text)
     rarest = max(corpus.idf, default=0.0) if sampled else _idf_of_one_row(rows)
     unit = float(BM25_K1 + 1) * max(float(rarest), _MIN_IDF)
-    if is_unsegmented(query.text):
+    unknown, is_segmented = _unknown_share(parts, corpus), not is_unsegmented(query.text)
+    if not is_segmented:
         unit *= 2  # a word is found by its characters and by its bigrams
     matched, keyword = (_max(values, allowed) / unit for values in (signals.keyword_context, signals.keyword))
+    if not is_segmented:
+        coverage = _bigram_coverage(parts, analyzed)
+        matched, unknown = max(matched, 2 * coverage), min(unknown, 1 - coverage)
     has_topic = any(map(_is_topic, words))
     is_about_author = is_question(query.text) and not _FIRST_PERSON.isdisjoint(words)
     return QueryFeatures(
@@ -99,7 +113,7 @@ def query_features(
         cosine=_max(signals.semantic, allowed),
         context_cosine=_max(signals.semantic_context, allowed),
         matched=min(matched, _MAX_MATCHED),
-        unknown=_unknown_share(parts, corpus),
+        unknown=unknown,
         speaker=_max(signals.speaker, allowed),
         topic=float(has_topic or is_about_author),
         about_author=float(is_about_author and not has_topic),
@@ -124,6 +138,22 @@ def _unknown_share(parts: Sequence[tuple[TermStats, Mask]], corpus: CorpusStats)
     is_known = np.any([[allowed[term.rows].any() for term in stats.terms] for stats, allowed in parts], axis=0)
     unknown = sum(idf for idf, known in zip(corpus.idf, is_known, strict=True) if not known)
     return float(unknown / sum(corpus.idf)) if unknown else 0.0
+
+
+def _bigram_coverage(parts: Sequence[tuple[TermStats, Mask]], query: AnalyzedQuery) -> float:
+    """Return the largest share of the query's bigrams that one row has.
+
+    Bigrams that cross the border of two words are in no row. Weighted by IDF, they would outweigh the words of a memory
+    that is all about one subject.
+    """
+    bigrams = [at for at, term in enumerate(distinct_stems(query)) if is_bigram(term)]
+    if len(bigrams) < _MIN_BIGRAMS:
+        return 0.0
+    most = 0
+    for stats, allowed in parts:
+        rows = np.concatenate([stats.terms[at].rows for at in bigrams])
+        most = max(most, int(np.bincount(rows[allowed[rows]], minlength=1).max()))
+    return most / len(bigrams)
 
 
 def calibration_of(query: AnalyzedQuery, known: Mapping[str, Coefficients]) -> Coefficients:

@@ -99,11 +99,11 @@ class CorpusStats:
 
 
 def term_stats(partition: Partition, query: AnalyzedQuery, scope: Mask) -> TermStats:
-    terms = [_occurrences(partition, term, scope) for term in _distinct_stems(query)]
+    terms = [_occurrences(partition, term, scope) for term in distinct_stems(query)]
     return TermStats(partition, scope, terms, *_context(partition, scope))
 
 
-def _distinct_stems(query: AnalyzedQuery) -> list[str]:
+def distinct_stems(query: AnalyzedQuery) -> list[str]:
     """Return one term of each stem: the others have the same postings."""
     return list({stem(term): term for term in query.content}.values())
 
