@@ -20,6 +20,7 @@ from memsidecar.language.extractive.corrections import (
     may_correct,
     names_no_subject,
 )
+from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.semantic.facts import MessageName
 
 _MAX_CHARACTERS = 1_500
@@ -29,6 +30,8 @@ MAX_CORRECTIONS = 48
 "Sentences with the cue of a correction that are compared with the memories."
 _MAX_SUPERSEDED = 2
 "Superseded messages that are shown with their correction, the newest ones."
+_MAX_JOINED = 6
+"Messages that are shown in one item, with what they correct."
 _MAX_CORRECTED = 3
 "Sentences of one message whose corrections are shown."
 _MAX_STEPS = 3
@@ -98,13 +101,12 @@ class CorrectionLinker:
         """Return the memories, best first. A corrected one becomes a part of its corrections, at the best place."""
         if not self.corrections and not self.superseded:
             return list(memories)
-        homes = {found.place: at for at, memory in enumerate(memories) for found in memory.messages}
-        linked: list[MemoryItem | None] = list(memories)
+        groups = _Groups(memories)
         for memory in memories:
-            corrected = ((found, later) for found in memory.messages for later in self._newest(found))
-            for found, later in corrected:
-                _link(linked, homes, found, later)
-        return [memory for memory in linked if memory is not None]
+            for found in memory.messages:
+                for later in self._newest(found):
+                    groups.join(memory, found, later)
+        return groups.items()
 
     def is_superseded(self, found: DecodedMessage) -> bool:
         return bool(self._superseding(found))
@@ -150,38 +152,88 @@ class CorrectionLinker:
         return [_Later(self.find(sources[-1]) if sources else None)]
 
 
-def _link(linked: list[MemoryItem | None], homes: dict[Place, int], found: DecodedMessage, later: _Later) -> None:
-    """Move the memory with `found` into that of its correction. The result takes the better place of the two."""
-    at = homes[found.place]
-    memory = linked[at]
-    assert memory is not None
-    outdated = memory.outdated | {found.place}
-    if later.found is None:
-        linked[at] = memory._replace(outdated=outdated)
-        return
-    home = homes.get(later.found.place, at)
-    other = linked[home] if home != at else None
-    # After an earlier correction, the memory has that in its messages.
-    is_moved = found in memory.superseded
-    messages = {each.place: each for each in (*(memory.messages if is_moved else ()), later.found)}
-    superseded = {each.place: each for each in (*memory.superseded, *(() if is_moved else memory.messages))}
-    if other is not None:
-        messages |= {each.place: each for each in other.messages}
-        superseded |= {each.place: each for each in other.superseded}
-        outdated |= other.outdated
-    old = sorted((each for place, each in superseded.items() if place not in messages), key=lambda each: each.time_us)
-    joined = memory._replace(
-        pointer=max(memory.pointer, (other or memory).pointer, key=lambda pointer: pointer.score),
-        messages=tuple(sorted(messages.values(), key=lambda each: (each.time_us, each.place))),
-        superseded=tuple(old[-_MAX_SUPERSEDED:]),
-        outdated=outdated,
-        needs_superseded=memory.needs_superseded or later.is_needed or (other is not None and other.needs_superseded),
-    )
-    first, last = min(at, home), max(at, home)
-    linked[last] = None
-    linked[first] = joined
-    for each in (*joined.messages, *old):
-        homes[each.place] = first
+@dataclass
+class _Group:
+    """Memories that are shown together: corrections, and what they supersede."""
+
+    position: int
+    pointer: RankedHit
+    messages: dict[Place, DecodedMessage]
+    superseded: dict[Place, DecodedMessage] = field(default_factory=dict)
+    outdated: set[Place] = field(default_factory=set)
+    needs_superseded: bool = False
+
+    def absorb(self, other: "_Group") -> None:
+        self.position = min(self.position, other.position)
+        self.pointer = max(self.pointer, other.pointer, key=lambda pointer: pointer.score)
+        self.messages |= other.messages
+        self.superseded |= other.superseded
+        self.outdated |= other.outdated
+        self.needs_superseded |= other.needs_superseded
+
+    def item(self) -> MemoryItem:
+        old = sorted(self.superseded.values(), key=lambda each: (each.time_us, each.place))
+        return MemoryItem(
+            self.pointer,
+            tuple(sorted(self.messages.values(), key=lambda each: (each.time_us, each.place))),
+            tuple(old[-_MAX_SUPERSEDED:]),
+            frozenset(self.outdated),
+            self.needs_superseded,
+        )
+
+
+class _Groups:
+    """Groups of memories. At first each memory is one."""
+
+    def __init__(self, memories: Sequence[MemoryItem]) -> None:
+        self._groups = {
+            found.place: group
+            for group, memory in ((_group(at, memory), memory) for at, memory in enumerate(memories))
+            for found in memory.messages
+        }
+
+    def join(self, memory: MemoryItem, found: DecodedMessage, later: _Later) -> None:
+        """Show the memory only together with what supersedes one of its messages.
+
+        If that would be too long, the memory is not shown.
+        """
+        group = self._groups[found.place]
+        group.outdated.add(found.place)
+        if later.found is None:
+            return
+        other = self._groups.setdefault(later.found.place, group)
+        if other is group:
+            if later.found.place not in group.superseded:
+                group.messages[later.found.place] = later.found
+        elif len(group.messages) + len(other.messages) > _MAX_JOINED:
+            self._leave_out(memory)
+            return
+        else:
+            self._merge(group, other)
+        group.needs_superseded |= later.is_needed
+        for each in memory.messages:
+            if group.messages.pop(each.place, None) is not None:
+                group.superseded[each.place] = each
+
+    def _merge(self, group: _Group, other: _Group) -> None:
+        group.absorb(other)
+        for place in (*other.messages, *other.superseded):
+            self._groups[place] = group
+
+    def _leave_out(self, memory: MemoryItem) -> None:
+        for each in memory.messages:
+            group = self._groups[each.place]
+            group.messages.pop(each.place, None)
+            group.superseded.pop(each.place, None)
+
+    def items(self) -> list[MemoryItem]:
+        groups = {id(group): group for group in self._groups.values() if group.messages}
+        return [group.item() for group in sorted(groups.values(), key=lambda group: group.position)]
+
+
+def _group(position: int, memory: MemoryItem) -> _Group:
+    messages = {found.place: found for found in memory.messages}
+    return _Group(position, memory.pointer, messages, outdated=set(memory.outdated))
 
 
 def _certainty(match: tuple[Correction, Statement]) -> tuple[bool, int, int]:

@@ -185,14 +185,27 @@ def test_messages_of_two_sessions_may_have_the_same_id(client: Client) -> None:
     assert "of March is late" in shown and "of April is late" in shown
 
 
-def test_a_correction_that_shares_no_word_with_the_question_is_found(client: Client) -> None:
-    texts = [f"The warehouse counted {number} pallets of tiles." for number in range(200)]
-    add(client, "names", "first", [said("Our CI is Jenkins, in the basement.", 60.1)])
-    add(client, "names", "second", [said("Big day: no longer Jenkins, GitHub Actions builds it all.", 40.1)])
-    add(client, "names", "third", [said(text, 20.1) for text in texts])
+@pytest.mark.parametrize(
+    "noise", ["The warehouse counted {} pallets of tiles.", "Our CI number {0} is now at {0} jobs."]
+)
+@pytest.mark.parametrize(
+    "correction",
+    [
+        "Big day: no longer Jenkins, GitHub Actions builds it all.",
+        "Ab heute nicht mehr Jenkins, alles baut GitHub Actions.",
+        "Ya no usamos Jenkins, todo lo construye GitHub Actions.",
+    ],
+)
+def test_a_correction_that_shares_no_word_with_the_question_is_found(
+    client: Client, correction: str, noise: str
+) -> None:
+    user = f"names {correction} {noise}"
+    add(client, user, "first", [said("Our CI is Jenkins, in the basement.", 60.1)])
+    add(client, user, "second", [said(correction, 40.1)])
+    add(client, user, "third", [said(noise.format(number), 20.1) for number in range(100)])
 
     def shown() -> str:
-        return "\n".join(earlier(ask(client, "names", "What is our CI?", max_tokens=800)))
+        return "\n".join(earlier(ask(client, user, "Which CI is in the basement?", max_tokens=800)))
 
     until(lambda: "GitHub Actions" in shown())  # after the namespace has an index
     assert "Our CI is Jenkins, in the basement. (superseded later)" in shown()

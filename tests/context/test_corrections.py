@@ -1,0 +1,66 @@
+"""Linking memories with their corrections: nothing outdated stays alone, and nothing current gets lost."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsidecar.context.corrections import CorrectionLinker, corrections_of_hit
+from memsidecar.context.memories import DecodedMessage, MemoryItem
+from memsidecar.domain.fact import ScoreBreakdown
+from memsidecar.domain.message import Role
+from memsidecar.layers.episodic.query import RankedHit
+
+TEXTS = (
+    "Our CI is Jenkins. We deploy to production every Tuesday. The database is Postgres 14.",
+    "Our CI Jenkins has two agents.",
+    "Our CI is Jenkins in the basement.",
+    "We deploy to production on Tuesday at noon.",
+    "The database Postgres 14 has 3 replicas.",
+    "The database is Postgres 14 on port 5432.",
+    "We no longer use Jenkins, our CI is GitHub Actions.",
+    "We moved the production deploy to Thursday.",
+    "We upgraded the database from Postgres 14 to Postgres 16.",
+    "The office has a new coffee machine.",
+)
+
+
+def message(at: int) -> DecodedMessage:
+    stored: Any = SimpleNamespace(user_id="u", key=SimpleNamespace(session_id=f"s{at}"), lsn=at)
+    wire: Any = SimpleNamespace(id=f"m{at}")
+    return DecodedMessage(stored, wire, TEXTS[at], (at, 1), Role.USER, at * 1_000_000)
+
+
+def memory(at: int, rank: int) -> MemoryItem:
+    return MemoryItem(RankedHit(at, 1, at, 1 - rank / 100, ScoreBreakdown(), 0.5, None), (MESSAGES[at],))
+
+
+MESSAGES = [message(at) for at in range(len(TEXTS))]
+LINKER = CorrectionLinker([each for found in MESSAGES for each in corrections_of_hit(found)])
+LATER = {0: {6, 7, 8}, 1: {6}, 2: {6}, 3: {7}, 4: {8}, 5: {8}}
+"The messages that correct each message."
+
+
+def places(messages: tuple[DecodedMessage, ...]) -> set[int]:
+    return {found.place[0] for found in messages}
+
+
+@given(st.lists(st.sampled_from(range(len(TEXTS))), min_size=1, unique=True))
+def test_in_any_order_the_current_statements_are_shown_and_outdated_ones_only_with_them(order: list[int]) -> None:
+    items = LINKER([memory(at, rank) for rank, at in enumerate(order)])
+    shown = [found.place[0] for item in items for found in item.messages]
+    assert len(shown) == len(set(shown))
+    assert set(shown) == {at for at in order if at not in LATER}.union(*(LATER.get(at, set()) for at in order))
+    for item in items:
+        for at in places(item.superseded):
+            assert LATER[at] <= places(item.messages)
+
+
+def test_a_memory_whose_corrections_would_be_too_long_together_is_left_out() -> None:
+    many = [f"We moved team {number} and the deploy to Thursday." for number in range(8)]
+    assert len(many) > 6
+    found = [message(0)._replace(content=text, place=(at, 1), time_us=at) for at, text in enumerate(many, 1)]
+    later = CorrectionLinker([each for one in found for each in corrections_of_hit(one)])
+    items = later([MemoryItem(memory(0, at).pointer, (one,)) for at, one in enumerate([MESSAGES[3], *found])])
+    assert all(len(item.messages) <= 6 for item in items)
