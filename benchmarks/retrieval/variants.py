@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.retrieval.recall import Variant, reciprocal_ranks, weighted, with_names
 from memsidecar.embedding.static import StaticEmbedder
-from memsidecar.layers.episodic import columns, ranking, signals
+from memsidecar.layers.episodic import columns, signals
 from memsidecar.layers.episodic.query import Mode, Weights
 
 DEFAULT = "default"
@@ -48,7 +48,7 @@ def _baselines() -> Iterator[Variant]:
 def _left_out() -> Iterator[Variant]:
     for name in _used():
         yield Variant(f"without {name}", weighted(replace(Weights(), **{name: 0.0})))
-    undated = patch.object(ranking, "_OTHER_TIME", np.float32(1))
+    undated = patch.object(signals, "_OTHER_TIME", np.float32(1))
     yield Variant("without dates in the question", weighted(), altered=lambda: undated)
 
 

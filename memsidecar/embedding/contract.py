@@ -1,6 +1,6 @@
 """Embedder protocol, its errors, unit vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -91,3 +91,29 @@ def unit_rows(rows: Vectors) -> Vectors:
     lengths: NDArray[np.float64] = np.sqrt(np.add.reduce(np.square(rows, dtype=np.float64), axis=1))
     lengths[lengths == 0] = 1
     return (rows / lengths[:, np.newaxis]).astype(np.float32)
+
+
+_MAX_UNRELATED_COSINE = 0.9
+# Each question has nothing to do with any of the statements.
+_UNRELATED_QUESTIONS = (
+    "Where did they spend their holidays?",
+    "Which database does the billing service use?",
+    "What instrument does her brother play?",
+    "How long does the nightly backup take?",
+)
+_UNRELATED_STATEMENTS = (
+    "That sounds great, thanks! The soup only needs a little more salt.",
+    "I planted three apple trees behind the garage last week.",
+    "Yes, we can take the train to the airport together.",
+    "Sorry, I could not find my glasses anywhere.",
+)
+
+
+def measure_unrelated_cosine(
+    embed: Callable[[str], Vectors], query_prompt: str = "", document_prompt: str = ""
+) -> float:
+    """Return the largest cosine that a model gives to a question and a statement of different subjects."""
+    queries = [embed(query_prompt + text) for text in _UNRELATED_QUESTIONS]
+    documents = [embed(document_prompt + text) for text in _UNRELATED_STATEMENTS]
+    cosines = unit_rows(np.stack(queries)) @ unit_rows(np.stack(documents)).T
+    return round(min(max(float(cosines.max()), 0.0), _MAX_UNRELATED_COSINE), 2)

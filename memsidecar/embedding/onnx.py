@@ -8,17 +8,28 @@ from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
+from pydantic import BaseModel, Field, TypeAdapter
 from tokenizers import Tokenizer
 
-from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable, InvalidEmbedder, Vectors, unit_rows
+from memsidecar.embedding.contract import (
+    EmbedderMismatch,
+    EmbedderUnavailable,
+    InvalidEmbedder,
+    Vectors,
+    measure_unrelated_cosine,
+    unit_rows,
+)
 from memsidecar.embedding.static import has_meaning, sanitize
+
+T = TypeVar("T")
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
 TOKENIZER_FILE = "tokenizer.json"
 DEFAULT_MAX_TOKENS = 512
+MIN_TOKENS, MAX_TOKENS = 4, 8_192
 MAX_BYTES_PER_TOKEN = 16
 "Longer texts are cut before they are tokenized, because a message may have 1 MiB."
 
@@ -33,21 +44,6 @@ _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _SENTENCE_OUTPUT = "sentence_embedding"
 _KNOWN_MODULES = ("Transformer", "Pooling", "Normalize")
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
-
-_MAX_UNRELATED_COSINE = 0.9
-# Each question has nothing to do with any of the statements.
-_UNRELATED_QUESTIONS = (
-    "Where did they spend their holidays?",
-    "Which database does the billing service use?",
-    "What instrument does her brother play?",
-    "How long does the nightly backup take?",
-)
-_UNRELATED_STATEMENTS = (
-    "That sounds great, thanks! The soup only needs a little more salt.",
-    "I planted three apple trees behind the garage last week.",
-    "Yes, we can take the train to the airport together.",
-    "Sorry, I could not find my glasses anywhere.",
-)
 
 
 class Pooling(StrEnum):
@@ -69,6 +65,17 @@ _POOLING_FLAGS: Mapping[str, str] = {
 }
 
 
+class _Module(BaseModel):
+    type: str = ""
+    path: str = ""
+
+
+class _Settings(BaseModel):
+    prompts: dict[str, str] | None = None
+    default_prompt_name: str | None = None
+    max_seq_length: Annotated[int, Field(strict=True, ge=MIN_TOKENS, le=MAX_TOKENS)] | None = None
+
+
 @dataclass(frozen=True)
 class ExportConfig:
     """What the configuration files of an export say about texts and vectors."""
@@ -83,35 +90,29 @@ class ExportConfig:
     @classmethod
     def read(cls, folder: Path) -> "ExportConfig":
         """Read the files that exist. Raises InvalidEmbedder."""
-        modules = _read_json(folder / "modules.json", [])
-        kinds = {str(module.get("type", "")).rpartition(".")[2]: str(module.get("path", "")) for module in modules}
-        pooling = _read_json(folder / kinds.get("Pooling", "1_Pooling") / "config.json", {})
-        prompts = _read_json(folder / "config_sentence_transformers.json", {})
-        named: Mapping[str, str] = prompts.get("prompts") or {}
-        default = named.get(prompts.get("default_prompt_name") or "", "")
+        modules = _read(folder / "modules.json", list[_Module], [])
+        kinds = {module.type.rpartition(".")[2]: module.path for module in modules}
+        pooling = _read(folder / kinds.get("Pooling", "1_Pooling") / "config.json", dict[str, Any], {})
+        prompts = _read(folder / "config_sentence_transformers.json", _Settings, _Settings())
+        named = prompts.prompts or {}
+        default = named.get(prompts.default_prompt_name or "", "")
         return cls(
             _pooling_of(pooling, folder),
-            _positive(_read_json(folder / "sentence_bert_config.json", {}).get("max_seq_length"), folder),
+            _read(folder / "sentence_bert_config.json", _Settings, _Settings()).max_seq_length,
             named.get("query") or default,
             next((named[name] for name in _DOCUMENT_PROMPTS if named.get(name)), default),
             tuple(sorted(set(kinds) - set(_KNOWN_MODULES))),
         )
 
 
-def _read_json(file: Path, default: Any) -> Any:
+def _read(file: Path, kind: type[T], default: T) -> T:
     try:
-        found = json.loads(file.read_text()) if file.is_file() else default
+        return TypeAdapter(kind).validate_json(file.read_bytes()) if file.is_file() else default
     except (OSError, ValueError) as error:
-        raise InvalidEmbedder(f"embedder_model: {file} cannot be read: {type(error).__name__}") from None
-    if type(found) is not type(default):
-        raise InvalidEmbedder(f"embedder_model: {file} is no file of a sentence-transformers export")
-    return found
-
-
-def _positive(number: object, folder: Path) -> int | None:
-    if number is not None and not (isinstance(number, int) and number > 0):
-        raise InvalidEmbedder(f"embedder_model: max_seq_length of {folder} is {number!r}: expected a whole number")
-    return number
+        problem = " ".join(str(error).split())
+        raise InvalidEmbedder(
+            f"embedder_model: {file} is no file of a sentence-transformers export: {problem}"
+        ) from None
 
 
 def _pooling_of(config: Mapping[str, Any], folder: Path) -> Pooling:
@@ -148,23 +149,19 @@ class OnnxModel:
         self._check(folder, dimensions)
         self.dimensions = dimensions
         self.identity = f"onnx/{_digest(folder, file, self.config)}/{dimensions}"
-        self.unrelated_cosine = self._measure_unrelated_cosine()
+        prompts = self.config.query_prompt, self.config.document_prompt
+        self.unrelated_cosine = measure_unrelated_cosine(lambda text: self.vector(self.tokens(text)), *prompts)
 
     def _check(self, folder: Path, dimensions: int) -> None:
         """Compute the longest possible text, so that a wrong length or a wrong output is found at start."""
         try:
-            found = len(self.vector(self.tokens("word " * self.max_tokens)))
+            vector = self.vector(self.tokens("word " * self.max_tokens))
         except (EmbedderMismatch, EmbedderUnavailable) as error:
             raise InvalidEmbedder(f"embedder_model: {folder} computes no vectors: {error}") from error
-        if found != dimensions:
+        if not vector.any():
+            raise InvalidEmbedder(f"embedder_model: {folder} computes no vectors: all numbers are 0 or not finite")
+        if (found := len(vector)) != dimensions:
             raise InvalidEmbedder(f"embedder_dimensions is {dimensions}: set it to {found}, as the model in {folder}")
-
-    def _measure_unrelated_cosine(self) -> float:
-        queries = [self.config.query_prompt + text for text in _UNRELATED_QUESTIONS]
-        documents = [self.config.document_prompt + text for text in _UNRELATED_STATEMENTS]
-        rows = unit_rows(np.stack([self.vector(self.tokens(text)) for text in (*queries, *documents)]))
-        cosines = rows[: len(queries)] @ rows[len(queries) :].T
-        return round(min(max(float(cosines.max()), 0.0), _MAX_UNRELATED_COSINE), 2)
 
     def tokens(self, text: str) -> Any:
         """Tokenize by a batch call: only these release the GIL."""
@@ -185,9 +182,10 @@ class OnnxModel:
             except Exception as error:
                 raise EmbedderUnavailable(f"onnxruntime fails: {type(error).__name__}") from error
         vector = _pooled(np.asarray(output[0], np.float32), self.config.pooling)
-        if vector.ndim != 1 or not np.isfinite(vector).all():
+        if vector.ndim != 1:
             raise EmbedderMismatch("the ONNX model returns no vector")
-        return vector
+        # The model rejects this text: it is found by its words. An error would be repeated with every try.
+        return vector if np.isfinite(vector).all() else np.zeros_like(vector)
 
 
 def _runtime() -> Any:
@@ -218,8 +216,9 @@ def _load_tokenizer(file: Path, configured: int | None) -> tuple[Tokenizer, int]
     tokenizer.encode_special_tokens = True
     tokenizer.no_padding()
     max_tokens = configured or (tokenizer.truncation or {}).get("max_length") or DEFAULT_MAX_TOKENS
+    max_tokens = min(int(max_tokens), MAX_TOKENS)
     tokenizer.enable_truncation(max_tokens)
-    return tokenizer, int(max_tokens)
+    return tokenizer, max_tokens
 
 
 def _open_session(runtime: Any, file: Path) -> Any:

@@ -228,6 +228,12 @@ DENSE = [{"type": "a.Transformer"}, {"type": "a.Pooling"}, {"path": "2_Dense", "
         ({"files": {POOLING: {"include_prompt": False}}}, "prompts"),
         ({"files": {POOLING: []}}, "no file of a sentence-transformers export"),
         ({"files": {LENGTH: {"max_seq_length": "long"}}}, "max_seq_length"),
+        ({"files": {LENGTH: {"max_seq_length": True}}}, "max_seq_length"),
+        ({"files": {LENGTH: {"max_seq_length": 10_000_000}}}, "max_seq_length"),
+        ({"files": {"modules.json": ["Pooling"]}}, "modules.json"),
+        ({"files": {"config_sentence_transformers.json": {"prompts": {"query": 5}}}}, "prompts.query"),
+        ({"files": {"config_sentence_transformers.json": {"prompts": ["query"]}}}, "prompts"),
+        ({"files": {"config_sentence_transformers.json": {"default_prompt_name": ["query"]}}}, "default_prompt_name"),
         ({"files": {"modules.json": DENSE}}, "Dense"),
         ({"inputs": ("input_ids", "pixel_values")}, "pixel_values"),
         ({"matrix": dict.fromkeys(MATRIX, (float("nan"),) * DIMENSIONS)}, "no vector"),
@@ -249,3 +255,10 @@ def test_unreadable_configuration_is_named(tmp_path: Path) -> None:
 def test_further_modules_may_be_inside_of_the_model(tmp_path: Path) -> None:
     embedder = load(tmp_path, output="sentence_embedding", files={"modules.json": DENSE})
     assert embedder.embed(["cats"]).any()
+
+
+def test_a_text_that_the_model_rejects_gets_zeros_and_others_their_vectors(tmp_path: Path) -> None:
+    rejected, accepted = list(MATRIX)[-1], next(iter(MATRIX))
+    embedder = load(tmp_path, matrix={**MATRIX, rejected: (float("nan"),) * DIMENSIONS})
+    first, second = embedder.embed([rejected, accepted])
+    assert not first.any() and second.any()

@@ -3,12 +3,15 @@
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.index_batch import PendingRow, episodes_of, zero_vectors
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.query import (
     MAX_DATED_CHARACTERS,
+    MAX_DATES,
     NamedDate,
     SearchQuery,
     SearchScope,
@@ -61,18 +64,16 @@ def test_other_words_and_numbers_are_no_dates(text: str) -> None:
     assert named_dates(text) == []
 
 
-@pytest.mark.parametrize(
-    ("named", "years", "expected"),
-    [
-        (NamedDate(1970, 1, 2), (), [(1, 1)]),
-        (NamedDate(1970, 2, None), (), [(31, 58)]),
-        (NamedDate(1970, None, None), (), [(0, 364)]),
-        (NamedDate(None, 1, 1), (1970, 1971), [(0, 0), (365, 365)]),
-        (NamedDate(None, 2, 29), (1971, 1972), [(789, 789)]),
-    ],
-)
-def test_a_date_is_a_range_of_days(named: NamedDate, years: tuple[int, ...], expected: list[tuple[int, int]]) -> None:
-    assert list(named.days(years)) == expected
+@given(st.text(max_size=60) | st.from_regex(r"(in|on) \w{3,9} [0-9]{1,4}", fullmatch=True))
+@example("What happened in \u017feptember?")
+@example("Remind me on \u017fept 12.")
+def test_any_text_may_be_a_query(text: str) -> None:
+    assert all(isinstance(named, NamedDate) for named in named_dates(text))
+
+
+def test_spaces_cost_linear_time() -> None:
+    assert named_dates("in May" + " " * (MAX_DATED_CHARACTERS - 10)) == [NamedDate(None, 5, None)]
+    assert len(named_dates("in May, " * 100 + " ".join(f"{day} May" for day in range(1, 32)))) <= MAX_DATES
 
 
 TIMES = {
@@ -80,6 +81,8 @@ TIMES = {
     "May": datetime(2024, 5, 12, tzinfo=UTC),
     "June": datetime(2024, 6, 25, tzinfo=UTC),
     "next year": datetime(2025, 5, 20, tzinfo=UTC),
+    "long ago": datetime(1898, 2, 3, tzinfo=UTC),
+    "far future": datetime(9999, 3, 4, tzinfo=UTC),
 }
 
 

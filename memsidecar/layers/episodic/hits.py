@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from memsidecar.domain.message import StoredMessage
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
 from memsidecar.layers.episodic.index_batch import text_of
-from memsidecar.layers.episodic.query import Degradation, RankedHit, RankedHits, SearchQuery, SearchScope, Weights
+from memsidecar.layers.episodic.query import Degradation, Mode, RankedHit, RankedHits, SearchQuery, SearchScope, Weights
 from memsidecar.layers.episodic.search import Searcher
 from memsidecar.layers.text_analysis import stem, tokenize
 from memsidecar.stores.contract import Chunk, Journal, LocatedMessage, Owner, StoredDocument
@@ -104,6 +104,8 @@ class HitLoader:
         def load(hits: Sequence[RankedHit]) -> list[LocatedMessage | None]:
             found = self.journal.get_by_lsn([hit.lsn for hit in hits])
             visible = (_visible_to(scope, found.get(hit.lsn)) for hit in hits)
+            if query.mode is not Mode.HYBRID:  # the scores of other modes are of the message itself
+                return list(visible)
             return [each if each is not None and _matches_itself(each.message, terms) else None for each in visible]
 
         terms = frozenset(map(stem, tokenize(query.text)))

@@ -1,10 +1,8 @@
 """Search requests and results; analysis of the query text; partition ids."""
 
 import re
-from calendar import monthrange
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from enum import Enum, IntEnum, auto
 from hashlib import blake2b
 from typing import NamedTuple
@@ -29,23 +27,24 @@ MAX_QUERY_TERMS = 64
 
 MAX_DATED_CHARACTERS = 1_000
 "Dates are read from the beginning of a query."
-_EPOCH = date(1970, 1, 1)
+MAX_DATES = 8
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMES = (
-    "(?i:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
+    "(?ia:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
     "dec(?:ember)?)|Mar(?:ch)?|May"
 )
 "March and May are verbs, too: they need a capital, or a preposition before them."
 _MONTH = rf"\b(?P<month>{_NAMES})\b\.?"
-_DAY = r"\b(?P<day>\d{1,2})(?:st|nd|rd|th)?\b"
-_YEAR = r"\b(?P<year>(?:19|20)\d\d)\b"
-_DURING = r"\b(?i:in|during|of|early|late|last|this)\s+"
+_DAY = r"\b(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?\b"
+_YEAR = r"\b(?P<year>(?:19|20)[0-9]{2})\b"
+_SPACE, _COMMA = r"\s{1,3}", r"\s{0,3}(?:,\s{0,3})?"
+_DURING = rf"\b(?ia:in|during|of|early|late|last|this){_SPACE}"
 _DATES = (
-    re.compile(rf"{_YEAR}-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b"),
-    re.compile(rf"{_MONTH}\s+{_DAY}(?:\s*,?\s*{_YEAR})?"),
-    re.compile(rf"{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s*{_YEAR})?"),
-    re.compile(rf"{_MONTH}\s*,?\s*{_YEAR}"),
-    re.compile(rf"{_DURING}(?P<month>{_NAMES}|march|may)\b(?:\s*,?\s*{_YEAR})?"),
+    re.compile(rf"{_YEAR}-(?P<month>[0-9]{{2}})(?:-(?P<day>[0-9]{{2}}))?\b"),
+    re.compile(rf"{_MONTH}{_SPACE}{_DAY}(?:{_COMMA}{_YEAR})?"),
+    re.compile(rf"{_DAY}{_SPACE}(?:of{_SPACE})?{_MONTH}(?:{_COMMA}{_YEAR})?"),
+    re.compile(rf"{_MONTH}{_COMMA}{_YEAR}"),
+    re.compile(rf"{_DURING}(?P<month>{_NAMES}|march|may)\b(?:{_COMMA}{_YEAR})?"),
     re.compile(rf"{_DURING}{_YEAR}"),
 )
 
@@ -183,15 +182,6 @@ class NamedDate(NamedTuple):
     month: int | None
     day: int | None
 
-    def days(self, years: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Yield the first and the last day, since 1970; in each of these years if it names none."""
-        for year in years if self.year is None else (self.year,):
-            first_month, last_month = (self.month, self.month) if self.month else (1, 12)
-            last_day = monthrange(year, last_month)[1]
-            if self.day is None or self.day <= last_day:
-                first, last = date(year, first_month, self.day or 1), date(year, last_month, self.day or last_day)
-                yield (first - _EPOCH).days, (last - _EPOCH).days
-
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
@@ -229,7 +219,11 @@ def named_dates(text: str) -> list[NamedDate]:
     for pattern in _DATES:
         found += [_named_date(**match.groupdict()) for match in pattern.finditer(rest)]
         rest = pattern.sub(" ", rest)
-    return [named for named in found if named.month in (None, *range(1, 13)) and named.day in (None, *range(1, 32))]
+    return [
+        named
+        for named in dict.fromkeys(found)
+        if named.month in (None, *range(1, 13)) and named.day in (None, *range(1, 32))
+    ][:MAX_DATES]
 
 
 def _named_date(year: str | None = None, month: str | None = None, day: str | None = None) -> NamedDate:

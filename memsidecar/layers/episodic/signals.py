@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,10 @@ SCALED_SIGNALS = (*CONTEXT_SIGNALS, "semantic", "speaker")
 _DAY_US = 24 * 3600 * 1_000_000
 _OTHER_TIME = np.float32(0.6)
 "Factor of the signals of messages that are from another time than the query names: measured in docs/retrieval.md."
-_DAYS_BEFORE, _DAYS_AFTER = 1, 7
-"Days around a date that count. The time zone of the query is not known, and people tell what happened last week."
-_YEARS = 20
-"A date without a year is one of so many years, up to that of the newest message."
+_DAYS_AFTER = 7
+"Days after a date that count, as does the day before: people tell what happened last week, in any time zone."
+_FIRST_DAY, _LAST_DAY = -25_567, 84_005
+"The days since 1970 that the calendar has, from 1900 to 2199."
 _SPARSE_SHARE = 16
 "A term in less than one of so many rows is diffused row by row, any other over the whole array."
 
@@ -219,9 +219,31 @@ def _exact(partition: Partition, query: AnalyzedQuery) -> Mask:
 
 def dated(signals: Signals, dates: Sequence[NamedDate], times_us: NDArray[np.int64], undated: Mask) -> Signals:
     """Return the signals, lower for rows that are from another time than the query names."""
-    days, matching = times_us // _DAY_US, undated.copy()
-    newest = 1970 + min(max(int(days.max(initial=0)), 0) // 365, 8_000)
-    for first, last in chain.from_iterable(named.days(range(newest - _YEARS, newest + 1)) for named in dates):
-        matching |= (days >= first - _DAYS_BEFORE) & (days <= last + _DAYS_AFTER)
-    factors = np.where(matching, np.float32(1), _OTHER_TIME)
+    is_named = np.any([_named_days(named) for named in dates], axis=0)
+    days = np.clip(times_us // _DAY_US - _FIRST_DAY, 0, len(is_named) - 1)
+    factors = np.where(is_named[days] | undated, np.float32(1), _OTHER_TIME)
     return replace(signals, **{name: getattr(signals, name) * factors for name in SCALED_SIGNALS})
+
+
+def _named_days(named: NamedDate) -> Mask:
+    """Return the days of the calendar that a date names, with some days before and after them."""
+    matching = [part == value for part, value in zip(_calendar(), named, strict=True) if value is not None]
+    is_named: Mask = np.all(matching, axis=0)
+    near = is_named.copy()
+    near[:-1] |= is_named[1:]
+    for days in range(1, _DAYS_AFTER + 1):
+        near[days:] |= is_named[:-days]
+    near[[0, -1]] = False  # also the place of all earlier and later days
+    return near
+
+
+@cache
+def _calendar() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return year, month and day of the month of the days from 1900 to 2199."""
+    days = np.arange(_FIRST_DAY, _LAST_DAY + 1).astype("datetime64[D]")
+    months = days.astype("datetime64[M]")
+    return (
+        days.astype("datetime64[Y]").astype(np.int64) + 1970,
+        months.astype(np.int64) % 12 + 1,
+        (days - months).astype(np.int64) + 1,
+    )
