@@ -172,7 +172,8 @@ def section_limits(
     }
     working = sections[SECTION_WORKING]
     is_set = SECTION_WORKING in overrides and overrides[SECTION_WORKING].HasField("max_tokens")
-    turn = working.ceiling if is_set else working.ceiling + int(defaults.fill * (tokens - working.ceiling))
+    most = working.ceiling if is_set else max(working.ceiling, tokens)
+    turn = working.ceiling + int(defaults.fill * (most - working.ceiling)) if working.items else 0
     return SectionLimits(budget, _derived_tokens(tokens, defaults, overrides), turn, sections)
 
 

@@ -130,7 +130,9 @@ class ContextBuilder:
         verbatim = _message_ids(visible) if summarized_through else frozenset()
         sections = self.sources.known(request, head, request.query or question, verbatim)
         sections[SECTION_SYSTEM] = self.sources.system(request, conversation)
-        sections[SECTION_SUMMARY] = summary_items(request, summary, question)
+        # With `append_query` the task is the query, and the newest user message may be left to the summary.
+        is_task = not request.append_query and not limits[SECTION_WORKING].disabled
+        sections[SECTION_SUMMARY] = summary_items(request, summary, question if is_task else "")
         return PreparedContext(
             request=request,
             head=head,
@@ -145,8 +147,10 @@ class ContextBuilder:
 
     def _conversation(self, request: ContextRequest, limits: SectionLimits) -> Conversation:
         """Read as many turns as may be shown."""
-        turns = max(limits[SECTION_WORKING].items, self.window_step.turns) + self.window_step.step
-        return self.sources.working.conversation(request.key, request.user_id, turns, 2 * limits.turn)
+        limit = limits[SECTION_WORKING]
+        turns = max(limit.items, self.window_step.turns) + self.window_step.step
+        most = 2 * max(limit.ceiling, limits.turn)
+        return self.sources.working.conversation(request.key, request.user_id, turns, most)
 
     def _summarized_through(
         self, summary: RollingSummary | None, window: ConversationWindow, limit: SectionLimit
@@ -243,7 +247,9 @@ class ContextBuilder:
             return other if _has_text(other := decode(located)) else None
 
         retrieved = (correction for found in others for correction in corrections_of_hit(found))
-        corrections = [*islice(prepared.corrections(), MAX_CORRECTIONS), *islice(retrieved, MAX_CORRECTIONS)]
+        # Strong cues first: of many sentences with a weak cue ("now") few correct anything.
+        certain = sorted(retrieved, key=lambda correction: not correction.is_strong)
+        corrections = [*islice(prepared.corrections(), MAX_CORRECTIONS), *certain[:MAX_CORRECTIONS]]
         return CorrectionLinker(corrections, self.sources.facts.superseded(owner), find)
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:

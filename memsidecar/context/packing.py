@@ -205,12 +205,16 @@ class Packer:
     def _grow_turn(self, packed: PackedContext, limits: SectionLimits, candidates: ContextInput) -> PackedContext:
         """Give tokens that no other section can use to the turn under way, if that does not fit its section."""
         conversation = packed.conversation
-        left_out = any(packed.filled[section].omitted for section in (*RETRIEVED_SECTIONS, SECTION_ARTIFACTS))
-        if not conversation.step or left_out:
+        others = (*RETRIEVED_SECTIONS, SECTION_ARTIFACTS)
+        if not conversation.step or any(_wants_more(packed.filled[each], limits[each]) for each in others):
             return packed
         free = min(limits.budget - packed.total_tokens, limits.turn - conversation.tokens)
-        grown = self._packed(packed.filled, conversation.grown(free), candidates) if free > 0 else packed
-        return grown if grown.total_tokens <= limits.budget else packed
+        grown = conversation.grown(free) if free > 0 else conversation
+        retrieved = {name for item in packed.filled[SECTION_EPISODIC].kept for name in item.message_ids}
+        if not retrieved.isdisjoint(message.message.id for message in grown.messages):
+            return packed  # retrieval already shows what would come back
+        extended = self._packed(packed.filled, grown, candidates)
+        return extended if extended.total_tokens <= limits.budget else packed
 
     # -- totals
 
@@ -244,6 +248,12 @@ class Packer:
             "tool_schemas_json": candidates.schema_tokens,
             "reserve_output_tokens": candidates.reserve_tokens,
         }
+
+
+def _wants_more(filled: FilledSection, limit: SectionLimit) -> bool:
+    """Tell whether a section left out items for which it has a right to more tokens."""
+    is_full = len(filled.kept) >= limit.max_items or limit.ceiling == 0
+    return bool(filled.omitted) and not limit.disabled and not is_full
 
 
 def _largest(fits: Callable[[int], bool], too_many: int) -> int:

@@ -26,6 +26,8 @@ _MAX_EXPANDED_FRACTION, _MAX_PREFERRED_FRACTION = 3, 2
 MAX_CACHED_COUNTS = 65_536
 _MIN_CACHED_CHARACTERS = 16
 "Counting a shorter text is quicker than a cache lookup."
+_MAX_CACHED_LINES = 512
+"A text of more lines, or of very short ones, is counted as a whole."
 
 _EPOCH = date(1970, 1, 1)
 _MAX_CACHED_DAYS = 1024
@@ -232,7 +234,8 @@ class TokenCountCache:
             tokens = self._get(key)
             if tokens is None:
                 lines = independent_lines(text) if counter.adds_lines else [text]
-                tokens = counter.count(text) if len(lines) == 1 else sum(map(count, lines))
+                is_cached = 1 < len(lines) <= min(_MAX_CACHED_LINES, len(text) // _MIN_CACHED_CHARACTERS)
+                tokens = sum(map(count, lines)) if is_cached else counter.count(text)
                 self._put(key, tokens)
             return tokens
 

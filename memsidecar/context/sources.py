@@ -172,16 +172,18 @@ def _chunk(hit: ChunkHit) -> Item:
     )
 
 
-def summary_items(request: ContextRequest, summary: RollingSummary | None, question: str) -> tuple[Item, ...]:
-    """Return the summary without its lines from the newest user message, which every context shows."""
+def summary_items(request: ContextRequest, summary: RollingSummary | None, task: str) -> tuple[Item, ...]:
+    """Return the summary without the lines that the user says in `task`, which the context shows."""
     lines = summary.text.split("\n") if summary else []
-    text = "\n".join(line for line in lines if not _is_said_in(line, question))
+    text = "\n".join(line for line in lines if not _is_said_in(line, task))
     return (Item(summary.id, text, session_id=request.key.session_id),) if summary and text.strip() else ()
 
 
-def _is_said_in(line: str, question: str) -> bool:
-    _, _, said = line.partition(": ")
-    return bool(said) and said.strip() in question
+def _is_said_in(line: str, task: str) -> bool:
+    """Tell whether a line of a summary consists of whole sentences of the user's message."""
+    speaker, _, said = line.partition(": ")
+    sentences = {sentence.strip() for sentence in split_sentences(task)}
+    return speaker == "User" and sentences.issuperset(sentence.strip() for sentence in split_sentences(said))
 
 
 def _artifact_text(artifact: StoredArtifact, now_us: int) -> str:

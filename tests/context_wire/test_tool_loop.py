@@ -1,10 +1,17 @@
 """The task of a turn under way is shown however many tool exchanges follow it, and however large their results are."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from memsidecar.v1.context_pb2 import INCLUSION_SHORTENED, SECTION_WORKING, BuildContextResponse, SectionBudget
+from memsidecar.v1.context_pb2 import (
+    INCLUSION_SHORTENED,
+    SECTION_DOCUMENTS,
+    SECTION_WORKING,
+    BuildContextResponse,
+    SectionBudget,
+)
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.context_wire.agent import Agent, new_agent, section_of, shown_in
 from tests.scenarios.index_readiness import until_index_is_ready
@@ -77,6 +84,38 @@ def test_without_filling_a_tool_loop_keeps_to_its_share(client: Client) -> None:
     built = in_tool_loop(client, *[log_of(20)] * 13).build(max_tokens=8_000, context_fill=0.0)
     working = section_of(built, "WORKING")
     assert working.used_tokens <= working.limit_tokens == working.share_tokens
+
+
+@pytest.mark.parametrize("fields", [{"top_k": 0}, {"disabled": True}], ids=str)
+def test_a_conversation_without_turns_does_not_grow(client: Client, fields: dict[str, Any]) -> None:
+    sections = [SectionBudget(section=SECTION_WORKING, **fields)]
+    built = in_tool_loop(client, *[log_of(20)] * 13).build(max_tokens=8_000, sections=sections)
+    assert built.total_tokens < 1_000
+
+
+@pytest.mark.parametrize("fields", [{"top_k": 0}, {"disabled": True}, {"max_tokens": 0}], ids=str)
+def test_a_section_that_may_show_nothing_keeps_no_tokens(client: Client, fields: dict[str, Any]) -> None:
+    sections = [SectionBudget(section=SECTION_DOCUMENTS, **fields)]
+    agent = in_tool_loop(client, *[log_of(20)] * 13)
+    built = agent.build(max_tokens=8_000, sections=sections, documents=["The build runs on Jenkins."])
+    assert built.total_tokens >= 0.9 * 8_000
+
+
+@pytest.mark.parametrize("budget", [1_500, 1_750, 2_000])
+def test_no_message_is_shown_twice(client: Client, budget: int) -> None:
+    agent = in_tool_loop(client, *[log_of(20)] * 13)
+    built = agent.build(max_tokens=budget, query="What does the log of the billing build say?", append_query=True)
+    shown = [item.id for item in section_of(built, "WORKING").items]
+    retrieved = [name for item in section_of(built, "EPISODIC").items if item.included for name in item.message_ids]
+    assert set(shown).isdisjoint(retrieved)
+
+
+def test_a_summary_keeps_what_the_conversation_does_not_show(client: Client) -> None:
+    agent = in_tool_loop(client, *[log_of(2)] * 13)
+    until(lambda: agent.summary() is not None)
+    sections = [SectionBudget(section=SECTION_WORKING, disabled=True)]
+    built = agent.build(max_tokens=2_000, sections=sections)
+    assert any(TASK in message.content for message in built.messages)
 
 
 def test_a_summary_does_not_repeat_the_task(client: Client) -> None:
