@@ -35,8 +35,8 @@ _MAX_JOINED = 6
 _MAX_CORRECTED = 3
 "Sentences of one message whose corrections are shown."
 _MAX_STEPS = 3
-_MAX_DISTANCE = 6
-"Messages between a correction without a subject and what it corrects."
+_MAX_DISTANCE = 2
+"From a correction without a subject back to what it corrects: the user's message before it, with its answer between."
 
 
 class Correction(NamedTuple):
@@ -104,29 +104,19 @@ class CorrectionLinker:
         groups = _Groups(memories)
         for memory in memories:
             for found in memory.messages:
-                for later in self._newest(found):
-                    groups.join(memory, found, later)
+                self._join(groups, memory.messages, found, _MAX_STEPS)
         return groups.items()
+
+    def _join(self, groups: "_Groups", together: Sequence[DecodedMessage], found: DecodedMessage, steps: int) -> None:
+        """Join a message with its corrections, and these with theirs: a correction may be corrected itself."""
+        for later in self._superseding(found) if steps else ():
+            is_new = later.found is not None and later.found.place not in groups
+            groups.join(together, found, later)
+            if later.found is not None and is_new:
+                self._join(groups, (later.found,), later.found, steps - 1)
 
     def is_superseded(self, found: DecodedMessage) -> bool:
         return bool(self._superseding(found))
-
-    def _newest(self, found: DecodedMessage) -> list[_Later]:
-        """Return what supersedes a message in the end: a correction may be corrected itself."""
-        newest = [self._follow(found, step) for step in self._superseding(found)]
-        return list({later.found.place if later.found else None: later for later in newest}.values())
-
-    def _follow(self, found: DecodedMessage, later: _Later) -> _Later:
-        seen = {found.place}
-        for _ in range(_MAX_STEPS):
-            if later.found is None or later.found.place in seen:
-                return later
-            seen.add(later.found.place)
-            steps = [step for step in self._superseding(later.found) if step.found and step.found.place not in seen]
-            if not steps:
-                return later
-            later = steps[0]
-        return later
 
     def _superseding(self, found: DecodedMessage) -> list[_Later]:
         """Return what supersedes the message, or its sentences one by one; the most certain one first."""
@@ -192,10 +182,13 @@ class _Groups:
             for found in memory.messages
         }
 
-    def join(self, memory: MemoryItem, found: DecodedMessage, later: _Later) -> None:
-        """Show the memory only together with what supersedes one of its messages.
+    def __contains__(self, place: Place) -> bool:
+        return place in self._groups
 
-        If that would be too long, the memory is not shown.
+    def join(self, together: Sequence[DecodedMessage], found: DecodedMessage, later: _Later) -> None:
+        """Show messages only together with what supersedes one of them, `found`.
+
+        If that would be too long, they are not shown.
         """
         group = self._groups[found.place]
         group.outdated.add(found.place)
@@ -206,12 +199,12 @@ class _Groups:
             if later.found.place not in group.superseded:
                 group.messages[later.found.place] = later.found
         elif len(group.messages) + len(other.messages) > _MAX_JOINED:
-            self._leave_out(memory)
+            self._leave_out(together)
             return
         else:
             self._merge(group, other)
         group.needs_superseded |= later.is_needed
-        for each in memory.messages:
+        for each in together:
             if group.messages.pop(each.place, None) is not None:
                 group.superseded[each.place] = each
 
@@ -220,8 +213,8 @@ class _Groups:
         for place in (*other.messages, *other.superseded):
             self._groups[place] = group
 
-    def _leave_out(self, memory: MemoryItem) -> None:
-        for each in memory.messages:
+    def _leave_out(self, messages: Sequence[DecodedMessage]) -> None:
+        for each in messages:
             group = self._groups[each.place]
             group.messages.pop(each.place, None)
             group.superseded.pop(each.place, None)

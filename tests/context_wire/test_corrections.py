@@ -219,3 +219,11 @@ def test_two_sentences_of_a_message_have_two_corrections(client: Client) -> None
     shown = "\n".join(earlier(ask(client, "twice", "When do we deploy to production?", max_tokens=800)))
     assert f"{stated} (partly superseded later)" in shown
     assert "GitHub Actions" in shown and "Thursday" in shown
+
+
+def test_a_pronoun_corrects_only_the_statement_before_it(client: Client) -> None:
+    contents = ["Checkout listens on port 8443.", "The standup is at 10:00.", "We moved it to 11:00."]
+    messages = [each for text in contents for each in (said(text, 9.1), said("Ok.", 9.1, ROLE_ASSISTANT))]
+    add(client, "standup", "old", messages)
+    shown = "\n".join(earlier(ask(client, "standup", "Which port does checkout listen on?", max_tokens=8_000)))
+    assert "8443" in shown and "8443. (" not in shown

@@ -123,6 +123,13 @@ def test_an_embedder_without_calibration_is_judged_by_keywords() -> None:
     assert best(UNANSWERABLE, embedders=toy) < THRESHOLD
 
 
+def test_one_long_message_does_not_hide_the_others() -> None:
+    log = "\n".join(f"worker {number} processed batch {number * 7} in {number % 90} ms" for number in range(2_000))
+    texts = [*TEXTS, "We decided to use Kafka for the order events."]
+    for query in (ANSWERABLE, "What did we decide about messaging?"):
+        assert best(query, texts=[*texts, log]) > THRESHOLD
+
+
 @pytest.mark.parametrize("query", ["Thanks!", "ok great", "never mind", "\N{THUMBS UP SIGN}", "?", "yes"])
 def test_small_talk_is_about_nothing(query: str) -> None:
     assert best(query) < THRESHOLD

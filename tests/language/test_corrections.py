@@ -2,7 +2,15 @@
 
 import pytest
 
-from memsidecar.language.extractive.corrections import Statement, can_correct, corrects, is_correction, superseded
+from memsidecar.language.extractive.corrections import (
+    Statement,
+    can_correct,
+    corrects,
+    corrects_nearby,
+    is_correction,
+    is_strong_cue,
+    superseded,
+)
 from memsidecar.language.extractive.selection import classified_words
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
@@ -15,6 +23,38 @@ summarizer = ExtractiveSummarizer(Counters("o200k_base").default.count)
 def corrected(*texts: str) -> list[str]:
     statements = [Statement.of(text, classified_words(text)) for text in texts]
     return [texts[position] for position in sorted(superseded(statements))]
+
+
+@pytest.mark.parametrize(
+    ("statement", "later"),
+    [
+        ("The inventory port is 9090.", "The inventory timeout is now 5 seconds."),
+        ("Staging runs Postgres 15.", "We upgraded production to Postgres 17."),
+        ("The frontend uses port 3000.", "The backend was moved to port 4000."),
+        ("The API timeout is 30 seconds.", "The database timeout was increased to 60 seconds."),
+        ("The billing database has 400 GB.", "We raised the connection limit to 200 so that the workers keep up."),
+        ("Das Backup l\u00e4uft um 3 Uhr.", "Das Standup wurde auf 11 Uhr verschoben."),
+        ("El backup corre a las 3.", "Cambiamos la reuni\u00f3n a las 11."),
+        ("Checkout listens on port 8443.", "We moved it to 11:00."),
+    ],
+)
+def test_a_statement_about_another_subject_corrects_nothing(statement: str, later: str) -> None:
+    earlier, correction = Statement.parse(statement), Statement.parse(later)
+    assert not corrects(correction, earlier, is_strong_cue(later))
+    assert not corrects_nearby(correction, earlier)
+    assert corrected(statement, later) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "later"),
+    [
+        ("The standup is at 10:00.", "We moved it to 11:00."),
+        ("We deploy every Tuesday.", "No wait, we moved it to Thursday."),
+        ("The limit is 300.", "It is now 450."),
+    ],
+)
+def test_a_pronoun_stands_for_the_statement_before(statement: str, later: str) -> None:
+    assert corrects_nearby(Statement.parse(later), Statement.parse(statement))
 
 
 SENTENCES = (

@@ -19,7 +19,8 @@ _CUE = re.compile(
     r"|(?:increased|raised|lowered|reduced|extended|upgraded|downgraded|bumped|pushed|brought)\b.{1,60}\bto"
     r"|(?:upgrade|migration|switch|move) (?:\S{1,30} ){0,3}to (?:\S{1,30} ){1,5}"
     r"(?:through|done|completed?|finished|live)"
-    r"|not \S.{0,40}\bbut|stattdessen|nicht mehr|verschoben|geändert|umgestellt|korrektur|sondern|verlegt"
+    r"|not \S.{0,40}\bbut|stattdessen|nicht mehr|verschoben|geändert|umgestellt|korrektur|sondern|verlegt|erhöht"
+    r"|gesenkt|verkürzt|verlängert|ersetzt|gewechselt"
     r"|ya no|en lugar de|en vez de|cambi(?:amos|aron|ado|ó)|movimos|corrección|sino)\b"
     r"|改到|改为|改成|改在|改用|不再|而是|更正|换成|推迟|変更|ではなく|やめて"
 )
@@ -31,7 +32,7 @@ _CUE_WORDS = word_set("""
 moved changed switched replaced renamed rescheduled postponed reverted swapped shifted migrated instead longer any
 anymore correction rather scratch meant wrong turned increased raised lowered reduced extended upgraded downgraded
 bumped pushed brought upgrade migration switch move not stattdessen mehr verschoben geändert umgestellt korrektur
-sondern verlegt ya lugar vez
+sondern verlegt erhöht gesenkt verkürzt verlängert ersetzt gewechselt ya lugar vez
 cambiamos cambiaron cambiado cambió movimos corrección sino actually now after jetzt eigentlich sofort ahora realidad
 """)
 STRONG_CUE_TERMS = _CUE_WORDS - word_set("""
@@ -40,6 +41,7 @@ any not after actually now jetzt eigentlich sofort ahora realidad
 "Terms of the index by which messages with a strong cue are found."
 _UNSPACED_CUES = re.compile("[改変换推而更其]|不再|现在|ではなく|やめて|今は|実は")
 "Each cue contains one of these words, or of these characters."
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _WORD = re.compile(r"\w+")
 _ASCII_CUE_WORDS = frozenset(word.encode() for word in _CUE_WORDS)
 _ASCII_WORD_BYTES = bytes(byte if chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(128))
@@ -52,10 +54,21 @@ _HYPOTHETICAL = re.compile(
 _OLD_VALUE = re.compile(r"\b(?:instead of|rather than|no longer|from|not) (.{1,40})", re.IGNORECASE)
 _REPLACED = re.compile(
     r"\b(?:replac(?:ed|ing)|(?:switched|migrated|moved|away) from|instead of|statt|ersetzt|en (?:lugar|vez) de"
-    r"|no longer(?: (?:use|using|run|running|have|on|with|in|at)){0,2}) (\S+)",
+    r"|(?:no longer|nicht mehr|ya no)(?: (?:use|using|run|running|have|on|with|in|at|auf|mit|usamos|uso|con|en)){0,2}"
+    r") (\S+)",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"\b(?:it|that|this|them|those|es|das|lo|la)\b|它|それ", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:moved|changed|switched|rescheduled|postponed|shifted|pushed|brought|raised|lowered|increased|reduced|extended"
+    r"|bumped|set) (?:it|that|this|them|those|these)\b"
+    r"|\b(?:it|that|this)(?:['\u2019]s| is| was| has been)? (?:now|actually|moved|changed|rescheduled|postponed)\b"
+    r"|\b(?:es|das|sie|ihn) (?:jetzt |nun )?(?:auf|um|von|zu)\b"
+    r"|\b(?:lo|la|los|las) (?:cambi|mov|pas)"
+    r"|它|それ",
+    re.IGNORECASE,
+)
+"A pronoun that stands for what changed; an article or a conjunction does not."
+_CLOCK = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b", re.IGNORECASE)
 _CUE_ROOTS = word_set("""
 mov chang switch replac renam reschedul postpon revert swap shift migrat correction upgrad increas rais reduc
 """)
@@ -70,6 +83,14 @@ _FUNCTION_ROOTS = frozenset(
 )
 "Function words of German and Spanish; the word lists of sentence scores are English."
 
+_NO_SUBJECT_ROOTS = frozenset(map(root, _CUE_WORDS)) | frozenset(
+    root(word)
+    for word in word_set("""
+    second seconds minute minutes hour hours day days week weeks month months year years percent gb mb kb gib mib tb
+    sekunden minuten stunden tage wochen uhr prozent segundos minutos horas días use uses used run runs keep per
+    """)
+)
+"Units and verbs say nothing about the subject of a statement."
 _NO_TOPIC_ROOTS = _CUE_ROOTS | _FUNCTION_ROOTS
 _NO_TOPIC_KINDS = (WordKind.STOP, WordKind.COMMON)
 _VALUE_KINDS = (WordKind.NUMBER, WordKind.CALENDAR, WordKind.NAME)
@@ -155,7 +176,7 @@ def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool
     Without a shared word it does not: other conversations have other subjects.
     """
     shared = correction.kinds.keys() & earlier.kinds.keys()
-    if not shared:
+    if not shared or _have_other_subjects(correction, earlier):
         return False
     if not is_strong:
         return _same_values(correction, earlier) and _replaces(correction, earlier, is_strong=False)
@@ -168,8 +189,28 @@ def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool
 def corrects_nearby(correction: Statement, earlier: Statement) -> bool:
     """Tell whether "We moved it to Thursday", which has a strong cue, corrects a statement shortly before it."""
     changed = correction.values(earlier) & earlier.values(correction)
-    is_dated = WordKind.NUMBER in changed or WordKind.CALENDAR in changed
+    same_unit = bool(_CLOCK.search(correction.text)) == bool(_CLOCK.search(earlier.text))
+    is_dated = WordKind.CALENDAR in changed or (WordKind.NUMBER in changed and same_unit)
     return is_dated and bool(_PRONOUN.search(correction.text)) and not _HYPOTHETICAL.search(earlier.text)
+
+
+def _have_other_subjects(correction: Statement, earlier: Statement) -> bool:
+    """Tell whether both share one word at most, and each names a subject that the other does not.
+
+    "The timeout of the inventory is now 5 seconds" says nothing about "the port of the inventory".
+    """
+    if _names_replaced(correction, earlier) or _UNSPACED.search(correction.text):
+        return False
+    changed = correction.values(earlier) & earlier.values(correction)
+    is_number = not changed.isdisjoint((WordKind.NUMBER, WordKind.CALENDAR))
+    ones, others = _subjects(correction, with_names=is_number), _subjects(earlier, with_names=is_number)
+    shared = correction.kinds.keys() & _subjects(earlier, with_names=True)
+    return len(shared) < 2 and bool(ones - others) and bool(others - ones)
+
+
+def _subjects(statement: Statement, with_names: bool) -> set[str]:
+    kinds = (WordKind.RARE, WordKind.NAME) if with_names else (WordKind.RARE,)
+    return {word for word, kind in statement.kinds.items() if kind in kinds} - _NO_SUBJECT_ROOTS
 
 
 def closeness(correction: Statement, earlier: Statement) -> tuple[bool, int]:
@@ -193,12 +234,17 @@ def _targets(statements: Sequence[Statement], positions: dict[str, list[int]], p
     correction = statements[position]
     is_strong = is_strong_cue(correction.text)
     related = {earlier for shared in correction.kinds for earlier in positions[shared][-_MAX_EXAMINED:]}
-    targets = [earlier for earlier in related if _replaces(correction, statements[earlier], is_strong)]
+    targets = [
+        earlier
+        for earlier in related
+        if _replaces(correction, statements[earlier], is_strong)
+        and not _have_other_subjects(correction, statements[earlier])
+    ]
     if targets or not is_strong or not _PRONOUN.search(correction.text):
         yield from targets
         return
     for earlier in range(position - 1, max(-1, position - 1 - _MAX_DISTANCE), -1):
-        if _same_values(correction, statements[earlier]) and not _HYPOTHETICAL.search(statements[earlier].text):
+        if corrects_nearby(correction, statements[earlier]):
             yield earlier
             return
 

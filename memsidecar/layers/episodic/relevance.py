@@ -36,6 +36,7 @@ _MAX_MATCHED = 3.0
 _MAX_SIZE = math.log(250_000)
 "Tokens; the largest labelled history has a tenth of it, and the effect of more is not known."
 _MIN_IDF = 0.3
+_MAX_ROW_TOKENS = 200
 _MIN_BIGRAMS = 3
 "Fewer are a word or a greeting, which any row may have."
 _IDENTIFIER = regex.compile(r"\b(?=\w*\p{L})(?:\w+_\w+|\w*\p{Ll}\p{Lu}\w*+|\p{L}+\d\w*+|\w++[-:./]\d)")
@@ -109,7 +110,7 @@ def query_features(
     has_topic = any(map(_is_topic, words))
     is_about_author = is_question(query.text) and not _FIRST_PERSON.isdisjoint(words)
     return QueryFeatures(
-        size=min(math.log1p(rows * float(corpus.mean_length)), _MAX_SIZE),
+        size=min(math.log1p(_tokens(parts)), _MAX_SIZE),
         cosine=_max(signals.semantic, allowed),
         context_cosine=_max(signals.semantic_context, allowed),
         matched=min(matched, _MAX_MATCHED),
@@ -119,6 +120,13 @@ def query_features(
         about_author=float(is_about_author and not has_topic),
         personal=float(not _PERSONAL_WORDS.isdisjoint(words)),
         identifier=min(keyword, _MAX_MATCHED) if _IDENTIFIER.search(query.text) else 0.0,
+    )
+
+
+def _tokens(parts: Sequence[tuple[TermStats, Mask]]) -> float:
+    """Count the tokens of the rows. A long log counts as a few messages: it repeats itself."""
+    return sum(
+        float(np.minimum(stats.partition.columns["length"], _MAX_ROW_TOKENS) @ allowed) for stats, allowed in parts
     )
 
 
