@@ -1,8 +1,8 @@
 """Compare BuildContext over gRPC with the Search that it contains, for a user with few messages and one with many.
 
 Both calls ask the same questions in the user's scope, one call at a time. The Search returns as many hits as the build
-loads at its budget: 60 at 800 tokens, 90 from 2,000 tokens on. What a build takes beyond it is the conversation, facts,
-corrections and neighbours of the memories, packing, counting and the receipt.
+loads at its budget (`hits_at`). What a build takes beyond it is the conversation, facts, corrections and neighbours of
+the memories, packing, counting and the receipt.
 
 The server has no minimum of relevance. The questions are random words, which by default nearly no memory is relevant
 to, so that a build would have nothing to do.

@@ -194,15 +194,17 @@ class _Groups:
         group.outdated.add(found.place)
         if later.found is None:
             return
-        other = self._groups.setdefault(later.found.place, group)
-        if other is group:
-            if later.found.place not in group.superseded:
-                group.messages[later.found.place] = later.found
-        elif len(group.messages) + len(other.messages) > _MAX_JOINED:
-            self._leave_out(together)
-            return
-        else:
+        other = self._groups.get(later.found.place) or _Group(
+            group.position, group.pointer, {later.found.place: later.found}
+        )
+        if other is not group:
+            if len(group.messages) + len(other.messages) > _MAX_JOINED:
+                self._leave_out(together)
+                return
             self._merge(group, other)
+        if later.found.place not in group.messages and later.found.place not in group.superseded:
+            self._leave_out(together)  # as the correction was
+            return
         group.needs_superseded |= later.is_needed
         for each in together:
             if group.messages.pop(each.place, None) is not None:

@@ -209,7 +209,9 @@ class Packer:
         if not conversation.step or any(_wants_more(packed.filled[each], limits[each]) for each in others):
             return packed
         free = min(limits.budget - packed.total_tokens, limits.turn - conversation.tokens)
-        grown = conversation.grown(free) if free > 0 else conversation
+        if free <= 0:
+            return packed
+        grown = conversation.grown(free)
         retrieved = {name for item in packed.filled[SECTION_EPISODIC].kept for name in item.message_ids}
         if not retrieved.isdisjoint(message.message.id for message in grown.messages):
             return packed  # retrieval already shows what would come back

@@ -73,7 +73,7 @@ class Retrieval:
         )
         find = partial(self._find, question, limit, is_wanted)
         hits, degraded = find(within)
-        hits += self._corrections(hits, within)
+        hits += self._corrections(hits, within) if hits else []
         if prepared.request.debug:
             # The debug receipt also lists what the query excluded.
             everywhere, _ = find(replace(within, exclude_from=None, include_repeats=True))

@@ -58,9 +58,13 @@ def test_in_any_order_the_current_statements_are_shown_and_outdated_ones_only_wi
 
 
 def test_a_memory_whose_corrections_would_be_too_long_together_is_left_out() -> None:
-    many = [f"We moved team {number} and the deploy to Thursday." for number in range(8)]
-    assert len(many) > 6
-    found = [message(0)._replace(content=text, place=(at, 1), time_us=at) for at, text in enumerate(many, 1)]
-    later = CorrectionLinker([each for one in found for each in corrections_of_hit(one)])
-    items = later([MemoryItem(memory(0, at).pointer, (one,)) for at, one in enumerate([MESSAGES[3], *found])])
-    assert all(len(item.messages) <= 6 for item in items)
+    """The corrections of the first message, with their answers, are as many messages as one item shows."""
+    answers = {at: MESSAGES[at]._replace(role=Role.ASSISTANT, content="Ok.", place=(at, 2)) for at in (6, 7, 8)}
+    pairs = [memory(at, rank)._replace(messages=(MESSAGES[at], answers[at])) for rank, at in enumerate(answers)]
+    first = memory(0, 3)
+    also = MESSAGES[5]._replace(content="The database is Postgres 14. Our VPN is Wireguard.")
+    vpn = MESSAGES[9]._replace(content="We no longer use Wireguard, our VPN is Tailscale.")
+    link = CorrectionLinker([each for found in (*MESSAGES[6:9], vpn) for each in corrections_of_hit(found)])
+    items = link([*pairs, first, memory(5, 4)._replace(messages=(also,)), memory(9, 5)._replace(messages=(vpn,))])
+    assert [places(item.messages) for item in items] == [{6, 7, 8}, {9}]
+    assert [places(item.superseded) for item in items] == [{0}, set()]
