@@ -11,12 +11,21 @@ from typing import Any
 import grpc
 
 from memsidecar.v1 import knowledge_pb2, memory_pb2
-from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Inclusion, Section, SectionReceipt
+from memsidecar.v1.context_pb2 import (
+    BuildContextRequest,
+    BuildContextResponse,
+    Inclusion,
+    Section,
+    SectionBudget,
+    SectionReceipt,
+)
 from memsidecar.v1.knowledge_pb2_grpc import KnowledgeServiceStub
 from memsidecar.v1.memory_pb2_grpc import MemoryServiceStub
 from memsidecar.v1.message_pb2 import Message, Role, ToolCall
 
 SCOPE: dict[str, Any] = {"namespace": "example", "user_id": "ana"}
+FIVE_TURNS = SectionBudget(section=Section.SECTION_WORKING, top_k=5)
+"The conversation has seven, and would be shown whole: with fewer a receipt has a summary."
 WEEK_SECONDS = 7 * 24 * 3600
 MARCH = (
     "Hi, I'm Ana and I work at Acme as a data engineer.",
@@ -86,6 +95,7 @@ def build(memory: MemoryServiceStub, max_tokens: int) -> BuildContextResponse:
             system_prompt="You are a careful assistant for database work.",
             profile="Ana maintains the billing databases. She is in Lisbon.",
             max_tokens=max_tokens,
+            sections=[FIVE_TURNS],
             debug=True,
             **SCOPE,
         )

@@ -97,10 +97,13 @@ class SectionLimit(NamedTuple):
 class SectionLimits:
     """Limits of all sections for one budget. `derived` bounds the derived sections together.
 
+    `tokens` is the budget without tool schemas and the output reserve.
+
     The turn under way may extend the conversation to `turn` tokens, of what no other section can use.
     """
 
     budget: int
+    tokens: int
     derived: int
     turn: int
     sections: Mapping[Section, SectionLimit]
@@ -174,7 +177,7 @@ def section_limits(
     is_set = SECTION_WORKING in overrides and overrides[SECTION_WORKING].HasField("max_tokens")
     most = working.ceiling if is_set else max(working.ceiling, tokens)
     turn = working.ceiling + int(defaults.fill * (most - working.ceiling)) if working.items else 0
-    return SectionLimits(budget, _derived_tokens(tokens, defaults, overrides), turn, sections)
+    return SectionLimits(budget, tokens, _derived_tokens(tokens, defaults, overrides), turn, sections)
 
 
 def _derived_tokens(tokens: int, defaults: Budgets, overrides: Mapping[Section, SectionBudget]) -> int:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import cast
 
-from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimit, SectionLimits, section_limits
-from memsidecar.context.conversation import ConversationCutter, VisibleTurns, WindowStep
+from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimits, section_limits
+from memsidecar.context.conversation import ConversationCutter, VisibleTurns, WindowStep, fits_whole, summarized_through
 from memsidecar.context.corrections import (
     MAX_CORRECTIONS,
     Correction,
@@ -27,13 +27,12 @@ from memsidecar.context.relevance import (
 from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import CountTokens, Item, Omission, TokenCountCache
 from memsidecar.context.sources import ContextSources, document_items, summary_items
-from memsidecar.context.window import ConversationWindow, Turn, split_turns
+from memsidecar.context.window import Turn, split_turns
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.facts import MessageName
-from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.layers.working.conversation import Conversation
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.models import lookup
@@ -67,6 +66,8 @@ class PreparedContext:
     turns: Sequence[Turn]
     sections: dict[Section, tuple[Item, ...]]
     summarized_through: int
+    whole: bool
+    "The whole conversation is shown."
     query: str
     shown_from: tuple[int, int] | None
     "Session row and sequence of the oldest visible message, if any."
@@ -118,21 +119,25 @@ class ContextBuilder:
         """Read the conversation and everything else that needs no index."""
         budget = request.max_tokens or (lookup(request.model).budget_tokens if request.model else self.budgets.context)
         counter = self.sources.working.token_counts.counter(request.key.namespace, request.model)
-        limits = self._limits(request, budget, self.counts.by(counter))
+        count = self.counts.by(counter)
+        limits = self._limits(request, budget, count)
         conversation = self._conversation(request, limits)
         head, window = conversation.head, self.sources.window(request, conversation, counter)
         question = _text_of(conversation.question)
         summary = self.sources.summary(head)
-        summarized_through = self._summarized_through(summary, window, limits[SECTION_SUMMARY])
+        system = self.sources.system(request, conversation)
+        fixed = (request.profile, *(item.text for item in system))
+        whole = fits_whole(window, limits, sum(map(count, fixed)))
+        verbatim_messages = len(window.messages) if whole else self.budgets.verbatim_messages
+        covered = summarized_through(summary, window, limits[SECTION_SUMMARY], verbatim_messages)
         turns = split_turns(window)
-        cut = self._cutter(request, self.counts.by(counter))
-        visible = cut(turns, limits[SECTION_WORKING], summarized_through)
-        verbatim = _message_ids(visible) if summarized_through else frozenset()
+        visible = self._cutter(request, count, whole)(turns, limits[SECTION_WORKING], covered)
+        verbatim = _message_ids(visible) if covered or (whole and summary) else frozenset()
         sections = self.sources.known(request, head, request.query or question, verbatim)
-        sections[SECTION_SYSTEM] = self.sources.system(request, conversation)
+        sections[SECTION_SYSTEM] = system
         # With `append_query` the task is the query, and the newest user message may be left to the summary.
         is_task = not request.append_query and not limits[SECTION_WORKING].disabled
-        sections[SECTION_SUMMARY] = summary_items(request, summary, question if is_task else "")
+        sections[SECTION_SUMMARY] = () if whole else summary_items(request, summary, question if is_task else "")
         return PreparedContext(
             request=request,
             head=head,
@@ -140,7 +145,8 @@ class ContextBuilder:
             counter=counter,
             turns=turns,
             sections=sections,
-            summarized_through=summarized_through,
+            summarized_through=covered,
+            whole=whole,
             query=request.query or question,
             shown_from=_shown_from(head, visible),
         )
@@ -150,19 +156,7 @@ class ContextBuilder:
         limit = limits[SECTION_WORKING]
         turns = max(limit.items, self.window_step.turns) + self.window_step.step
         most = 2 * max(limit.ceiling, limits.turn)
-        return self.sources.working.conversation(request.key, request.user_id, turns, most)
-
-    def _summarized_through(
-        self, summary: RollingSummary | None, window: ConversationWindow, limit: SectionLimit
-    ) -> int:
-        """Return the last sequence that the summary covers, or 0 if it is not shown whole.
-
-        The newest messages stay verbatim.
-        """
-        if summary is None or limit.disabled or summary.tokens > limit.ceiling:
-            return 0
-        older = window.messages[: -self.budgets.verbatim_messages or None]
-        return min(summary.last_sequence, older[-1].sequence) if older else 0
+        return self.sources.working.conversation(request.key, request.user_id, turns, most, limit.ceiling)
 
     def finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> BuildContextResponse:
         """Pack, render and account for the context. Raise BudgetTooSmall if what is never evicted does not fit."""
@@ -186,7 +180,8 @@ class ContextBuilder:
         def limits_for(budget: int) -> SectionLimits:
             return prepared.limits if budget == prepared.limits.budget else self._limits(request, budget, count)
 
-        packed = Packer(limits_for, count, self._cutter(request, count))(candidates, prepared.limits.budget)
+        pack = Packer(limits_for, count, self._cutter(request, count, prepared.whole))
+        packed = pack(candidates, prepared.limits.budget)
         _warn_of_large_prompt(prepared, packed.filled[SECTION_SYSTEM].tokens)
         encode = ResponseBuilder(prepared.limits, prepared.counter, count, self.retrieved_role, request.debug)
         response = encode(candidates, packed)
@@ -199,8 +194,8 @@ class ContextBuilder:
         budgets = self.budgets if request.fill is None else replace(self.budgets, fill=request.fill)
         return section_limits(budget, left, budgets, request.sections)
 
-    def _cutter(self, request: ContextRequest, count: CountTokens) -> ConversationCutter:
-        return ConversationCutter(self.window_step, Previewer(count), request.append_query)
+    def _cutter(self, request: ContextRequest, count: CountTokens, whole: bool) -> ConversationCutter:
+        return ConversationCutter(self.window_step, Previewer(count), request.append_query, whole)
 
     def _memories(
         self, prepared: PreparedContext, retrieved: RetrievalResult, count: Callable[[str], int]

@@ -4,15 +4,18 @@ The oldest visible turn moves in steps (cut points), so that the prompt prefix s
 provider's prompt cache is reused.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from memsidecar.context.budgets import SectionLimit
-from memsidecar.context.reduction import Previewer, TurnReduction
-from memsidecar.context.window import Turn, WindowMessage, WindowUnit
+from memsidecar.context.budgets import SectionLimit, SectionLimits
+from memsidecar.context.reduction import MAX_BYTES, Previewer, TurnReduction
+from memsidecar.context.window import ConversationWindow, Turn, WindowMessage, WindowUnit
 from memsidecar.domain.message import Role
+from memsidecar.layers.summaries.store import RollingSummary
+from memsidecar.v1.context_pb2 import SECTION_EPISODIC, SECTION_WORKING
 
 _CUT_POINTS_PER_LIMIT = 5
 "Cut points by tokens lie a fifth of the section's token limit apart."
@@ -68,22 +71,60 @@ class VisibleTurns:
         return replace(grown, omitted=tuple(each for each in self.omitted if each.sequence not in shown))
 
 
+def fits_whole(window: ConversationWindow, limits: SectionLimits, fixed_tokens: int) -> bool:
+    """Tell whether the whole conversation fits beside the fixed sections and what others are guaranteed.
+
+    Then it is shown without a summary, and the prompt prefix grows without being cut.
+    """
+    limit = limits[SECTION_WORKING]
+    left = limits.tokens - fixed_tokens - limits.derived - limits[SECTION_EPISODIC].share
+    return (
+        window.complete
+        and window.window_turns <= limit.max_items
+        and window.tokens <= min(limit.ceiling, left)
+        and sum(message.message.ByteSize() for message in window.messages) <= MAX_BYTES
+    )
+
+
+def summarized_through(
+    summary: RollingSummary | None, window: ConversationWindow, limit: SectionLimit, verbatim_messages: int
+) -> int:
+    """Return the last sequence that the summary covers, or 0 if it is not shown whole.
+
+    The newest messages stay verbatim.
+    """
+    if summary is None or limit.disabled or summary.tokens > limit.ceiling:
+        return 0
+    older = window.messages[: -verbatim_messages or None]
+    return min(summary.last_sequence, older[-1].sequence) if older else 0
+
+
 @dataclass(frozen=True)
 class ConversationCutter:
     """Chooses the visible turns.
 
     `query_appended`: the task of the turn under way is the query of the request, not the newest user message.
+    `whole`: the whole conversation is shown, whatever its number of turns.
     """
 
     step: WindowStep
     preview: Previewer
     query_appended: bool = False
+    whole: bool = False
+
+    @property
+    def min_turns(self) -> int:
+        """Return the number of turns that are evicted late."""
+        return sys.maxsize if self.whole else self.step.min_turns
 
     def __call__(self, turns: Sequence[Turn], limit: SectionLimit, summarized_through: int) -> VisibleTurns:
         """Return the turns to show. Turns up to the sequence `summarized_through` are left to the summary."""
         if limit.disabled or not turns:
             return VisibleTurns()
         recent = [turn for turn in turns if turn.last > summarized_through] or list(turns[-1:])
+        if self.whole:
+            current = self._current(turns[-1])
+            return VisibleTurns(tuple(turn.units for turn in turns[:-1]), current, 0, current.units(0))
         most = limit.ceiling if limit.items else 0
         older = [self._compact(turn, most // _OLDER_TURN_FRACTION) for turn in recent[:-1]]
         sizes = [sum(unit.text_tokens for unit in units) for units in older]

@@ -98,7 +98,7 @@ class Packer:
             packed = extended if extended.total_tokens <= budget else packed
             packed = self._grow_turn(packed, limits, candidates)
         elif packed.total_tokens > budget:
-            order = EvictionOrder(packed.content, conversation, limits, self.cut.step.min_turns)
+            order = EvictionOrder(packed.content, conversation, limits, self.cut.min_turns)
             content = first_fitting(order, lambda each: self._render(each, candidates)[1] <= budget)
             packed = PackedContext(content, *self._render(content, candidates), filled, conversation)
         return (None, packed.total_tokens) if packed.total_tokens > budget else (packed, 0)

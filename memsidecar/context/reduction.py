@@ -65,8 +65,8 @@ class Previewer:
 
 
 MIN_PREVIEW_TOKENS = 64
-_MAX_BYTES = 3 << 20
-"Bytes of the turn under way. A client receives at most four MiB."
+MAX_BYTES = 3 << 20
+"Bytes of the turn under way, or of a conversation that is shown whole. A client receives at most four MiB."
 _MAX_BYTES_PER_TOKEN = 4 * CHARACTERS_PER_TOKEN
 _LATE_FACTOR = 4
 "Messages that shrink late may have this many times the tokens of the others."
@@ -119,12 +119,12 @@ class TurnReduction:
     def first_within(self, max_tokens: int) -> int:
         """Return the first step after which the turn has at most `max_tokens` and fits a response, or the last one."""
         by_tokens = bisect_left(self._tokens, -max_tokens, key=lambda tokens: -tokens)
-        by_bytes = bisect_left(self._bytes, -_MAX_BYTES, key=lambda size: -size)
+        by_bytes = bisect_left(self._bytes, -MAX_BYTES, key=lambda size: -size)
         return min(max(by_tokens, by_bytes), self.last)
 
     def spare(self, step: int, max_tokens: int) -> int:
         """Return the tokens by which a preview may grow after a step, within `max_tokens` and a response."""
-        by_bytes = (_MAX_BYTES - self._bytes[step]) // _MAX_BYTES_PER_TOKEN
+        by_bytes = (MAX_BYTES - self._bytes[step]) // _MAX_BYTES_PER_TOKEN
         return max(0, min(max_tokens - self._tokens[step], by_bytes))
 
     def units(self, step: int, spare: int = 0) -> tuple[WindowUnit, ...]:

@@ -55,7 +55,8 @@ class ContextSources:
         if question is not None and question.sequence < stored[0].sequence:
             stored.insert(0, question)  # the task of a turn that is longer than what was read of it
         messages = [self._window_message(request, head, message, counter) for message in stored]
-        return ConversationWindow(messages, head.counts[Role.USER - 1], sum(head.tokens) - head.tokens[Role.SYSTEM - 1])
+        complete = not head.pruned_count and len(messages) + head.counts[Role.SYSTEM - 1] == head.message_count
+        return ConversationWindow(messages, head.counts[Role.USER - 1], head.spoken_tokens, complete)
 
     def _window_message(
         self, request: ContextRequest, head: SessionHead, stored: StoredMessage, counter: Counter

@@ -56,11 +56,19 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ConversationWindow:
-    """The newest messages of a session in whole exchanges, oldest first, and the totals of the whole window."""
+    """The newest messages of a session in whole exchanges, oldest first, and the totals of the whole window.
+
+    `complete`: these are all messages of the session except system messages.
+    """
 
     messages: Sequence[WindowMessage] = ()
     window_turns: int = 0
     window_tokens: int = 0
+    complete: bool = False
+
+    @property
+    def tokens(self) -> int:
+        return sum(message.tokens for message in self.messages)
 
 
 def split_turns(window: ConversationWindow) -> list[Turn]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
+from memsidecar.domain.message import Role
+
 DEFAULT_NAMESPACE = "default"
 
 
@@ -63,6 +65,11 @@ class SessionHead:
     @property
     def total_tokens(self) -> int:
         return sum(self.tokens)
+
+    @property
+    def spoken_tokens(self) -> int:
+        """Return the tokens of the window without system messages."""
+        return self.total_tokens - self.tokens[Role.SYSTEM - 1]
 
     def copy(self) -> "SessionHead":
         return SessionHead(

@@ -78,7 +78,8 @@ class ContextSettings(BaseModel):
         default=10,
         ge=1,
         le=100_000,
-        description="Maximum turns of the conversation that a context shows verbatim. More with a budget above 8,000.",
+        description="Maximum turns that a context shows of a conversation that does not fit whole. More with a budget "
+        "above 8,000.",
     )
     working_max_tokens: Tokens = Field(
         default=4_000,

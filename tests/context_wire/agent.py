@@ -6,7 +6,14 @@ from typing import Any
 from uuid import uuid4
 
 from memsidecar.v1 import context_pb2, knowledge_pb2
-from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse, Section, SectionReceipt
+from memsidecar.v1.context_pb2 import (
+    SECTION_WORKING,
+    BuildContextRequest,
+    BuildContextResponse,
+    Section,
+    SectionBudget,
+    SectionReceipt,
+)
 from memsidecar.v1.knowledge_pb2 import Fact, GetPatternsResponse, Summary
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message
 from tests.scenarios.conversation import Conversation
@@ -47,6 +54,10 @@ class Agent:
 
     def build(self, seconds: float = CALL_SECONDS, **fields: Any) -> BuildContextResponse:
         return self.built(BuildContextRequest(**{**self.names, **fields}), seconds)
+
+    def build_recent(self, turns: int = 5, seconds: float = CALL_SECONDS) -> BuildContextResponse:
+        """Build a context of the newest turns. A conversation of more turns is summarized, even if it would fit."""
+        return self.build(seconds, sections=[SectionBudget(section=SECTION_WORKING, top_k=turns)])
 
     def built(self, request: BuildContextRequest, seconds: float = CALL_SECONDS) -> BuildContextResponse:
         answer: BuildContextResponse = self.client.memory.BuildContext(request, timeout=seconds)

@@ -57,7 +57,7 @@ def test_a_valid_answer_is_used_with_the_name_of_the_model(agent: Agent) -> None
     add_turns_about_huts(agent, 6)
     found = wait_for_summary(agent)
     assert (found.text, found.origin, found.first_sequence, found.last_sequence) == (GOOD, NAME, 1, 6)
-    built = agent.build()
+    built = agent.build_recent()
     assert GOOD in built.memory_text and [message.sequence for message in stored_messages(built.messages)] == list(
         range(7, 13)
     )
@@ -70,7 +70,7 @@ def test_an_answer_that_is_no_summary_changes_nothing(agent: Agent, server: Mode
     server.always = of_summaries(answer_with(ANSWERS[answer]))
     add_turns_about_huts(agent, 10, first=6)
     assert agent.summarize() == before
-    assert agent.summary() == before and before.text in agent.build().memory_text
+    assert agent.summary() == before and before.text in agent.build_recent().memory_text
     server.always = of_summaries(answer_with(BETTER))
     add_turns_about_huts(agent, 1, first=16)
     after = wait_for_summary(agent, last=20)
@@ -107,7 +107,7 @@ def test_a_failing_model_changes_nothing(tmp_path: Path, failure: str) -> None:
             server.always = FAILURES[failure](release)
             add_turns_about_huts(agent, 10, first=6)
             assert agent.summarize() == before
-            built = agent.build(seconds=2)
+            built = agent.build_recent(seconds=2)
             assert agent.summary() == before and before.text in built.memory_text
             until(lambda: "STALE" in degradations(agent.build(seconds=2)))
             add_turns_about_huts(new, 6)

@@ -20,6 +20,8 @@ PROMPT = "You are a careful guide to the mountains, and you answer shortly."
 QUERY = "Which rope and which boots do I need for the glacier tour?"
 CAPS = {1: 1_000, 2: 2_000, 3: 200, 4: 100, 5: 400, 6: 800, 7: 400, 8: 200, 9: 4_000}
 "The defaults at 8,000, by the number of their section: given in the request, they do not scale with the budget."
+VISIBLE_TURNS = 9
+"Fewer than the conversation has: with all of them it would be shown whole, without the summary."
 MEMORIES = (
     "For the glacier tour my guide gave me a dynamic rope of sixty metres.",
     "My old boots let water in on the last glacier tour, so I threw them away.",
@@ -102,6 +104,7 @@ def add_conversation(agent: Agent) -> None:
 
 def build(agent: Agent, budget: int) -> BuildContextResponse:
     sections = [SectionBudget(section=number, max_tokens=tokens) for number, tokens in CAPS.items()]  # type: ignore[arg-type]
+    sections[-1].top_k = VISIBLE_TURNS
     profile = "Priya is a nurse. She is afraid of heights. She has two children."
     return agent.build(
         max_tokens=budget, query=QUERY, system_prompt=PROMPT, profile=profile, sections=sections, debug=True
@@ -132,7 +135,9 @@ def test_sections_are_evicted_in_order(full_agent: Agent) -> None:
     contexts = list(shrinking_contexts(full_agent))
     measures = [included_of(built) for built in contexts]
     first, last = measures[0], measures[-1]
-    assert first == Included(9, 6, 3, first.hints, first.profile, 1, 18, 3) and first.hints and first.profile
+    assert (
+        first == Included(VISIBLE_TURNS, 6, 3, first.hints, first.profile, 1, 18, 3) and first.hints and first.profile
+    )
     assert last == Included(1, 0, 0, 0, 0, 0, 2, 1)
     for measure in measures:
         for earlier, later in pairwise(EVICTION_ORDER):

@@ -36,21 +36,26 @@ class Conversation:
 class ConversationReader:
     reader: WorkingMemoryReader
 
-    def __call__(self, key: SessionKey, user_id: str, turns: int, tokens: int) -> Conversation:
-        """Return at least `turns` turns or `tokens` tokens of the default tokenizer, or the whole window."""
+    def __call__(self, key: SessionKey, user_id: str, turns: int, tokens: int, whole_tokens: int) -> Conversation:
+        """Return at least `turns` turns or `tokens` tokens of the default tokenizer, or the whole window.
+
+        A window of at most `whole_tokens` tokens is returned whole.
+        """
         for _ in range(MAX_ATTEMPTS):
             try:
-                return self._read(key, user_id, turns, tokens)
+                return self._read(key, user_id, turns, tokens, whole_tokens)
             except VersionConflict:
                 continue
         raise Overloaded("the session is pruned faster than it can be read")
 
-    def _read(self, key: SessionKey, user_id: str, turns: int, tokens: int) -> Conversation:
+    def _read(self, key: SessionKey, user_id: str, turns: int, tokens: int, whole_tokens: int) -> Conversation:
         snapshot = self.reader.session_cache.get(key)
         if snapshot is None:
             return Conversation()
         head = snapshot.head
         check_owner(head, user_id)
+        if head.spoken_tokens <= whole_tokens:
+            turns = sys.maxsize
         tail, complete = snapshot.messages(), snapshot.complete
         messages, enough = _newest_turns(tail, turns, tokens)
         while not enough and not complete:
