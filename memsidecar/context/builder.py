@@ -222,7 +222,8 @@ class ContextBuilder:
             return prepared.is_shown(*found.place) or link.is_superseded(found)
 
         complete = MemoryUnits(writer, relevant.item, self.sources.working.read.surroundings, is_hidden)
-        return tuple(complete(link(memories))), rejected
+        linked = link(memories)
+        return tuple(complete(linked)), relevant.omissions(rejected, linked)
 
     def _linker(self, prepared: PreparedContext, hits: Sequence[DecodedMessage]) -> CorrectionLinker:
         """Return the linker of memories with their corrections, among the hits and in the visible conversation."""

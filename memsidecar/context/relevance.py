@@ -30,6 +30,7 @@ _MAX_COMPARED = 64
 
 Hit = tuple[RankedHit, LocatedMessage]
 DecodedHit = tuple[RankedHit, DecodedMessage]
+RejectedHit = tuple[DecodedHit, Inclusion]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,9 @@ class RelevanceFilter:
     repeats: Callable[[str], bool] = lambda _: False
     "Tells whether a text asks the same question as the query: such a text answers nothing."
 
-    def __call__(self, hits: Iterable[DecodedHit]) -> tuple[list[MemoryItem], list[Omission]]:
+    def __call__(self, hits: Iterable[DecodedHit]) -> tuple[list[MemoryItem], list[RejectedHit]]:
         kept = Memories()
-        omitted: list[Omission] = []
+        rejected: list[RejectedHit] = []
         seen = SeenTexts()
         tokens = 0
         most_tokens, most_items = _OVERSAMPLING * self.limit.ceiling, _OVERSAMPLING * self.limit.max_items
@@ -120,17 +121,23 @@ class RelevanceFilter:
             if reason is None and seen.has_similar(frozenset(tokenize(found.content))):
                 reason = INCLUSION_DUPLICATE
             if reason is not None:
-                omitted.append(Omission(self._omitted(pointer, found), reason))
+                rejected.append(((pointer, found), reason))
                 continue
             tokens += min(found.located.message.tokens, self.writer.max_tokens)
             kept.add(MemoryItem(pointer, (found,)))
             if tokens > most_tokens or len(kept.items) > most_items:
                 break
-        omitted += [Omission(self._omitted(*hit), INCLUSION_OVER_SECTION) for hit in remaining]
-        return kept.items, omitted
+        rejected += [(hit, self._reason(*hit) or INCLUSION_OVER_SECTION) for hit in remaining]
+        return kept.items, rejected
 
-    def _omitted(self, pointer: RankedHit, found: DecodedMessage) -> Item:
-        return self.item(MemoryItem(pointer, (found,))) if self.debug else UNLISTED
+    def omissions(self, rejected: Iterable[RejectedHit], memories: Iterable[MemoryItem]) -> list[Omission]:
+        """Return the rejected hits for the receipt, without those that a memory shows as its correction."""
+        shown = {found.place for memory in memories for found in (*memory.superseded, *memory.messages)}
+        return [
+            Omission(self.item(MemoryItem(pointer, (found,))) if self.debug else UNLISTED, reason)
+            for (pointer, found), reason in rejected
+            if found.place not in shown
+        ]
 
     def _reason(self, pointer: RankedHit, found: DecodedMessage) -> Inclusion | None:
         if self.is_shown(*found.place):

@@ -9,7 +9,7 @@ import pytest
 from memsidecar.v1.context_pb2 import SECTION_EPISODIC, BuildContextRequest, SectionBudget
 from memsidecar.v1.memory_pb2 import AddBatchRequest
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
-from tests.context_wire.agent import Agent
+from tests.context_wire.agent import Agent, section_of
 from tests.context_wire.test_earlier_messages import add, ask, earlier, said
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.scenarios.knowledge_client import KnowledgeClient, fact
@@ -227,3 +227,14 @@ def test_a_pronoun_corrects_only_the_statement_before_it(client: Client) -> None
     add(client, "standup", "old", messages)
     shown = "\n".join(earlier(ask(client, "standup", "Which port does checkout listen on?", max_tokens=8_000)))
     assert "8443" in shown and "8443. (" not in shown
+
+
+def test_a_receipt_lists_a_correction_once(client: Client) -> None:
+    """A correction of low relevance is shown with what it corrects, and not among the hits that were left out."""
+    add(client, "receipt", "first", [said("Our CI is Jenkins, in the basement.", 60.1)])
+    add(client, "receipt", "second", [said("Big day: no longer Jenkins, GitHub Actions builds it all.", 40.1)])
+    built = ask(client, "receipt", "Which CI is in the basement?", max_tokens=800, debug=True)
+    assert "GitHub Actions" in "\n".join(earlier(built))
+    items = section_of(built, "EPISODIC").items
+    named = [(item.session_id, name) for item in items for name in item.message_ids]
+    assert len(named) == len(set(named)) == 2

@@ -9,14 +9,18 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from memsidecar.v1.context_pb2 import (
+    INCLUSION_IN_WINDOW,
+    INCLUSION_OVER_SECTION,
     INCLUSION_SHORTENED,
     SECTION_EPISODIC,
     BuildContextRequest,
     BuildContextResponse,
     ItemReceipt,
+    SectionBudget,
 )
 from memsidecar.v1.memory_pb2 import AddBatchRequest
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_TOOL, ROLE_USER, Message, ToolCall
+from tests.context_wire.agent import section_of
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, SidecarProcess
 
@@ -174,3 +178,18 @@ def test_a_statement_is_shown_with_the_reply_to_what_the_assistant_asked(client:
         "- User: The off-site: we voted, either Ghent in October or Porto in March."
         " / Assistant: Which one won? / User: The first one, by one vote."
     ]
+
+
+def test_a_receipt_tells_that_a_hit_is_in_the_window_even_beyond_a_full_section(client: Client) -> None:
+    texts = [f"The glacier tour number {at} needs a rope of {50 + at} metres." for at in range(8)]
+    add(client, "full", "before", [said(text, 9.1) for text in texts])
+    client.add("full now", "Rope, please?", user_id="full")
+    client.add("full now", "Which rope does the glacier tour number 3 need?", user_id="full")
+    sections = [SectionBudget(section=SECTION_EPISODIC, max_tokens=20)]
+    request = BuildContextRequest(user_id="full", session_id="full now", sections=sections, debug=True)
+    built = client.memory.BuildContext(request)
+    reasons = {name: item.reason for item in section_of(built, "EPISODIC").items for name in item.message_ids}
+    assert INCLUSION_OVER_SECTION in reasons.values()
+    visible = {message.id for message in built.messages if message.id}
+    assert len(visible & reasons.keys()) == 2
+    assert {reasons[name] for name in visible & reasons.keys()} == {INCLUSION_IN_WINDOW}
