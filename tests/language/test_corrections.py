@@ -93,6 +93,11 @@ def test_only_a_sentence_with_a_value_or_a_strong_cue_can_correct() -> None:
         ("The API limit is 100 requests per minute.", "Correction: the limit is 250 requests."),
         ("The budget is 80,000 euros.", "The budget was raised to 95,000 euros."),
         (
+            "The timeout of the payment call is 30 seconds.",
+            "We need to set the payment timeout to 10 seconds, ops complained.",
+        ),
+        ("The cache keeps 500 entries.", "I cut the cache to 200 entries."),
+        (
             "We deploy every Tuesday at 14:00, so it must be fixed before that.",
             "We moved the deploy to Thursday, because Marta is away on Tuesday.",
         ),
@@ -118,6 +123,7 @@ def test_a_statement_is_superseded_by_its_correction(statement: str, correction:
         ("I live in Berlin.", "I drove from Berlin to Hamburg."),
         ("My dog Rex is 5.", "I changed jobs in May."),
         ("We use Redis for the queue.", "The web tier moved to Frankfurt."),
+        ("The label service listens on port 8443.", "I set the label service up to print 40 labels."),
         ("When is the launch, on May 5?", "The launch moved to May 12."),
     ],
 )

@@ -17,6 +17,7 @@ _CUE = re.compile(
     r"\b(?:moved|changed|switched|replaced|renamed|rescheduled|postponed|reverted|swapped|shifted|migrated|instead"
     r"|no longer|any ?more|correction|rather than|scratch that|i meant|i was wrong|turned? out|changed my mind"
     r"|(?:increased|raised|lowered|reduced|extended|upgraded|downgraded|bumped|pushed|brought)\b.{1,60}\bto"
+    r"|(?:set|cut)\b.{1,60}\bto \d\w*"
     r"|(?:upgrade|migration|switch|move) (?:\S{1,30} ){0,3}to (?:\S{1,30} ){1,5}"
     r"(?:through|done|completed?|finished|live)"
     r"|not \S.{0,40}\bbut|stattdessen|nicht mehr|verschoben|geändert|umgestellt|korrektur|sondern|verlegt|erhöht"
@@ -31,12 +32,12 @@ _WEAK_CUE = re.compile(
 _CUE_WORDS = word_set("""
 moved changed switched replaced renamed rescheduled postponed reverted swapped shifted migrated instead longer any
 anymore correction rather scratch meant wrong turned increased raised lowered reduced extended upgraded downgraded
-bumped pushed brought upgrade migration switch move not stattdessen mehr verschoben geändert umgestellt korrektur
+bumped pushed brought set cut upgrade migration switch move not stattdessen mehr verschoben geändert umgestellt korrektur
 sondern verlegt erhöht gesenkt verkürzt verlängert ersetzt gewechselt ya lugar vez
 cambiamos cambiaron cambiado cambió movimos corrección sino actually now after jetzt eigentlich sofort ahora realidad
 """)
 STRONG_CUE_TERMS = _CUE_WORDS - word_set("""
-any not after actually now jetzt eigentlich sofort ahora realidad
+any not after set cut actually now jetzt eigentlich sofort ahora realidad
 """) | word_set("改到 改为 改成 改在 改用 不再 而是 更正 换成 推迟 変更 では なく やめ")
 "Terms of the index by which messages with a strong cue are found."
 _UNSPACED_CUES = re.compile("[改変换推而更其]|不再|现在|ではなく|やめて|今は|実は")
