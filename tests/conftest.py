@@ -10,10 +10,12 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from memsidecar.stores.lance.process_memory import defer_rest_client
 from tests.support.cached_models import cache_models
 from tests.support.process import Client, SidecarProcess
 
 cache_models()  # before a test module imports a function that is cached
+defer_rest_client()  # before a test module imports LanceDB
 
 # The same examples in each run, and no deadline, because it would depend on the machine.
 hypothesis_settings.register_profile(

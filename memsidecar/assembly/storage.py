@@ -18,7 +18,7 @@ from memsidecar.domain.quota import QuotaLookup, no_quotas
 from memsidecar.layers.episodic.memory import IndexRebuild
 from memsidecar.settings import Settings, prepare_libraries
 from memsidecar.stores.contract import Index, Journal
-from memsidecar.stores.lance.process_memory import ENVIRONMENT, limit_malloc_arenas
+from memsidecar.stores.lance.process_memory import ENVIRONMENT, defer_rest_client, limit_malloc_arenas
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.index import VolatileIndex
@@ -74,6 +74,7 @@ def open_index(settings: Settings) -> Index:
         return VolatileIndex()
     prepare_libraries(ENVIRONMENT)
     limit_malloc_arenas()
+    defer_rest_client()
     lance = import_module("memsidecar.stores.lance.index")
     folder = settings.data_dir / INDEX_FOLDER
     return cast(Index, lance.LanceIndex(folder, memory_bytes=settings.index_cache_bytes))

@@ -13,6 +13,7 @@ from importlib import import_module
 from memsidecar.__main__ import main
 from memsidecar.embedding import static
 from memsidecar.settings import quiet_native_logs
+from memsidecar.stores.lance.process_memory import defer_rest_client
 from memsidecar.tokens import tiktoken_counter
 from tests.support.cached_models import cache_models
 
@@ -39,6 +40,7 @@ def serve(requests: socket.socket) -> None:
         if not request:
             return
         if b"lancedb" in request:
+            defer_rest_client()
             import_module("lance_namespace")  # most of LanceDB's loading time; LanceDB itself starts a thread
         if os.fork() == 0:
             requests.close()
