@@ -50,7 +50,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-all serve test test-long test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -122,7 +122,7 @@ helm-docs: setup ## Make the chart's README and the settings in its schema
 	$(BIN)/python helm/generate.py
 
 $(CHART_PYTHON_INSTALLED): $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e '.[dev,helm]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group helm
 	@touch $@
 
 $(CHART_TOOLS_INSTALLED):
@@ -178,7 +178,11 @@ $(ADAPTERS_INSTALLED): pyproject.toml clients/python/pyproject.toml $(ADAPTERS_P
 	  hypothesis mypy pytest pytest-xdist types-grpcio types-protobuf
 	@touch $@
 
-setup-all: setup $(CHART_PYTHON_INSTALLED) $(CHART_TOOLS_INSTALLED) $(ADAPTERS_INSTALLED) ## Install what the chart's tests and the adapters need, too (needs Go)
+setup-adapters: $(ADAPTERS_INSTALLED) ## Make .venv-adapters and install the Python client's adapters with their frameworks
+
+setup-tools: tools $(CHART_TOOLS_INSTALLED) $(LOAD) ## Build Helm, Kustomize and the load generator of the benchmarks, too (needs Go, and no .venv)
+
+setup-all: setup $(CHART_PYTHON_INSTALLED) setup-tools setup-adapters ## Install what the tests of the chart and the adapters need, too (needs Go)
 
 check-client-go: setup
 	$(call needs,go,Go)
