@@ -32,7 +32,8 @@ _WEAK_CUE = re.compile(
 _CUE_WORDS = word_set("""
 moved changed switched replaced renamed rescheduled postponed reverted swapped shifted migrated instead longer any
 anymore correction rather scratch meant wrong turned increased raised lowered reduced extended upgraded downgraded
-bumped pushed brought set cut upgrade migration switch move not stattdessen mehr verschoben geändert umgestellt korrektur
+bumped pushed brought set cut upgrade migration switch move not stattdessen mehr verschoben geändert umgestellt
+korrektur
 sondern verlegt erhöht gesenkt verkürzt verlängert ersetzt gewechselt ya lugar vez
 cambiamos cambiaron cambiado cambió movimos corrección sino actually now after jetzt eigentlich sofort ahora realidad
 """)
