@@ -132,7 +132,8 @@ class ContextSettings(BaseModel):
         default=20,
         ge=1,
         le=1_000,
-        description="Minimum messages that are ranked before the best are chosen; four for each requested one.",
+        description="Minimum messages that are loaded before the best are chosen; two for each one that the section "
+        "may have, if that is more and they may fit.",
     )
 
     facts_every_turns: Turns = Field(
