@@ -96,8 +96,7 @@ def main() -> None:
     exports = [CachingOnnxEmbedder.load(Path(folder), int(dimensions)) for folder, dimensions in options.onnx]
     known: Mapping[str, Coefficients] = calibrations()
     if options.write:
-        known = {name: each for name, each in known.items() if name.startswith("onnx/")} | fit_all(corpora, exports)
-    if options.write:
+        known = refitted(known, fit_all(corpora, exports))
         STORED.write_text(json.dumps(known, indent=2) + "\n")
     print(f"the default embedder:\n{table(samples, by_calibration(known))}")
     for export in exports:
@@ -105,6 +104,12 @@ def main() -> None:
     print(f"without vectors:\n{table(samples, lambda sample: probability(sample.features, known[KEYWORDS_ONLY]))}")
     if options.details:
         print("\n".join(mistakes(samples, by_calibration(known))))
+
+
+def refitted(stored: Mapping[str, Coefficients], fitted: Mapping[str, Coefficients]) -> Mapping[str, Coefficients]:
+    """Return the fitted calibrations and those of other exports, in the order of the stored ones."""
+    together = {**stored, **fitted}
+    return {name: each for name, each in together.items() if name in fitted or name.startswith("onnx/")}
 
 
 def by_calibration(known: Mapping[str, Coefficients]) -> Chance:

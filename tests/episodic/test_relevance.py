@@ -55,6 +55,14 @@ def test_the_stored_calibration_separates_answered_from_off_topic_questions(samp
     assert calibration.share_over_threshold(asked(samples, OFF_TOPIC), chance) <= 0.08
 
 
+def test_a_new_fit_keeps_the_order_of_the_stored_calibrations() -> None:
+    stored = {"onnx/a/3": {"size": 1.0}, "": {"size": 1.0}, "onnx/b/3": {"size": 1.0}, "static/gone": {"size": 1.0}}
+    fitted = {"": {"size": 2.0}, "static/64": {"size": 2.0}, "onnx/b/3": {"size": 2.0}}
+    found = calibration.refitted(stored, fitted)
+    assert list(found) == ["onnx/a/3", "", "onnx/b/3", "static/64"]
+    assert [each["size"] for each in found.values()] == [1.0, 2.0, 2.0, 2.0]
+
+
 def test_the_stored_probabilities_are_the_shares_of_answered_questions(samples: Sequence[Sample]) -> None:
     assert calibration.expected_calibration_error(samples, calibration.by_calibration(calibrations())) <= 0.05
 
