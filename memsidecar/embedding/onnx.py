@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import import_module
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Annotated, Any, TypeVar
@@ -42,8 +44,8 @@ BATCH_TEXTS, INTERACTIVE_BATCH_TEXTS = 1, 1_000
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _SENTENCE_OUTPUT = "sentence_embedding"
-_KNOWN_MODULES = ("Transformer", "Pooling", "Normalize")
-_DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+_EXTERNAL = re.compile(rb"\n\x08location\x12([\x01-\x7f])")
+"An entry of `TensorProto.external_data` up to the name of the file, and the length of that name."
 
 
 class Pooling(StrEnum):
@@ -56,12 +58,10 @@ class Pooling(StrEnum):
 
 
 _POOLING_FLAGS: Mapping[str, str] = {
+    **{f"pooling_mode_{name}_tokens": name for name in ("mean", "max", "weightedmean")},
     "pooling_mode_cls_token": "cls",
-    "pooling_mode_mean_tokens": "mean",
     "pooling_mode_mean_sqrt_len_tokens": "mean",  # has the same direction
-    "pooling_mode_max_tokens": "max",
     "pooling_mode_lasttoken": "lasttoken",
-    "pooling_mode_weightedmean_tokens": "weightedmean",
 }
 
 
@@ -100,8 +100,8 @@ class ExportConfig:
             _pooling_of(pooling, folder),
             _read(folder / "sentence_bert_config.json", _Settings, _Settings()).max_seq_length,
             named.get("query") or default,
-            next((named[name] for name in _DOCUMENT_PROMPTS if named.get(name)), default),
-            tuple(sorted(set(kinds) - set(_KNOWN_MODULES))),
+            next((named[name] for name in ("document", "passage", "corpus") if named.get(name)), default),
+            tuple(sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"})),
         )
 
 
@@ -109,10 +109,8 @@ def _read(file: Path, kind: type[T], default: T) -> T:
     try:
         return TypeAdapter(kind).validate_json(file.read_bytes()) if file.is_file() else default
     except (OSError, ValueError) as error:
-        problem = " ".join(str(error).split())
-        raise InvalidEmbedder(
-            f"embedder_model: {file} is no file of a sentence-transformers export: {problem}"
-        ) from None
+        problem = f"{file} is no file of a sentence-transformers export: {' '.join(str(error).split())}"
+        raise InvalidEmbedder(f"embedder_model: {problem}") from None
 
 
 def _pooling_of(config: Mapping[str, Any], folder: Path) -> Pooling:
@@ -215,9 +213,8 @@ def _load_tokenizer(file: Path, configured: int | None) -> tuple[Tokenizer, int]
     # The text of a special token in a message is plain text.
     tokenizer.encode_special_tokens = True
     tokenizer.no_padding()
-    max_tokens = configured or (tokenizer.truncation or {}).get("max_length") or DEFAULT_MAX_TOKENS
-    max_tokens = min(int(max_tokens), MAX_TOKENS)
-    tokenizer.enable_truncation(max_tokens)
+    longest = configured or (tokenizer.truncation or {}).get("max_length") or DEFAULT_MAX_TOKENS
+    tokenizer.enable_truncation(max_tokens := min(int(longest), MAX_TOKENS))
     return tokenizer, max_tokens
 
 
@@ -237,11 +234,17 @@ def _open_session(runtime: Any, file: Path) -> Any:
 def _digest(folder: Path, model: Path, config: ExportConfig) -> str:
     """Return the digest of everything that vectors depend on."""
     total = hashlib.sha256(json.dumps(asdict(config), sort_keys=True).encode())
-    external = sorted([*model.parent.glob(f"{model.name}_data*"), *model.parent.glob(f"{model.name}.data*")])
-    for file in (model, *external, folder / TOKENIZER_FILE):
+    for file in (model, *_external_weights(model), folder / TOKENIZER_FILE):
         with file.open("rb") as content:
             total.update(hashlib.file_digest(content, "sha256").digest())
     return total.hexdigest()[:32]
+
+
+def _external_weights(model: Path) -> list[Path]:
+    """Return the files with the weights that the model file does not contain itself."""
+    with model.open("rb") as content, mmap(content.fileno(), 0, access=ACCESS_READ) as read:
+        names = {read[place.end() : place.end() + place[1][0]] for place in _EXTERNAL.finditer(read)}
+    return sorted(file for name in names if (file := model.parent / name.decode(errors="replace")).is_file())
 
 
 def _pooled(output: Vectors, pooling: Pooling) -> Vectors:

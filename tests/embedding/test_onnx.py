@@ -122,13 +122,21 @@ def test_the_cosine_of_unrelated_texts_is_measured(tmp_path: Path) -> None:
         {"files": {POOLING: {"pooling_mode": "cls"}}},
         {"files": {PROMPTS: {"prompts": {"query": "ask: "}}}},
         {"files": {LENGTH: {"max_seq_length": 9}}},
-        {"files": {"model.onnx_data": "weights outside of the model file"}},
     ],
-    ids=["weights", "pooling", "prompt", "length", "external weights"],
+    ids=["weights", "pooling", "prompt", "length"],
 )
 def test_another_model_has_another_identity(tmp_path: Path, changes: dict[str, Any]) -> None:
     before = load(tmp_path).identity
     assert load(tmp_path, **changes).identity != before
+
+
+@pytest.mark.parametrize("name", ["model.onnx_data", "model.onnx.data", "model.data", "weights.bin"])
+def test_weights_outside_of_the_model_file_belong_to_the_identity(tmp_path: Path, name: str) -> None:
+    before = load(tmp_path / "a", weights_file=name)
+    after = load(tmp_path / "b", weights_file=name, matrix={**MATRIX, "ships": (0.0, 1.0, 0.1)})
+    assert (tmp_path / "a/model.onnx").read_bytes() == (tmp_path / "b/model.onnx").read_bytes()
+    assert not np.array_equal(after.embed(["ships"]), before.embed(["ships"]))
+    assert after.identity != before.identity
 
 
 def test_another_tokenizer_has_another_identity(tmp_path: Path, embedder: OnnxEmbedder) -> None:

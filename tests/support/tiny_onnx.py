@@ -34,10 +34,13 @@ def write_export(
     inputs: Sequence[str] = ("input_ids", "attention_mask"),
     output: str = "last_hidden_state",
     files: Mapping[str, object] | None = None,
+    weights_file: str = "",
 ) -> Path:
-    """Write an export and its configuration files; return its folder."""
+    """Write an export and its configuration files; return its folder. The weights are in `weights_file`, if given."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "model.onnx").write_bytes(model_bytes(matrix, inputs, output))
+    (folder / "model.onnx").write_bytes(model_bytes(matrix, inputs, output, weights_file))
+    if weights_file:
+        (folder / weights_file).write_bytes(_raw(matrix))
     _tokenizer().save(str(folder / "tokenizer.json"))
     for name, content in (files or {}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -55,12 +58,19 @@ def _tokenizer() -> Tokenizer:
     return tokenizer
 
 
-def model_bytes(matrix: Mapping[str, Sequence[float]], inputs: Sequence[str], output: str) -> bytes:
-    """Return a ModelProto whose only node gathers the rows of the matrix by `input_ids`."""
+def _raw(matrix: Mapping[str, Sequence[float]]) -> bytes:
     numbers = [number for word in WORDS for number in matrix[word]]
-    shape = (len(WORDS), len(numbers) // len(WORDS))
-    raw = struct.pack(f"<{len(numbers)}f", *numbers)
-    tensor = [*((1, size) for size in shape), (2, _FLOAT), (8, b"matrix"), (9, raw)]
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def model_bytes(
+    matrix: Mapping[str, Sequence[float]], inputs: Sequence[str], output: str, weights_file: str = ""
+) -> bytes:
+    """Return a ModelProto whose only node gathers the rows of the matrix by `input_ids`."""
+    shape = (len(WORDS), len(matrix[WORDS[0]]))
+    external = (13, [(1, b"location"), (2, weights_file.encode())]), (14, 1)
+    weights = external if weights_file else ((9, _raw(matrix)),)
+    tensor = [*((1, size) for size in shape), (2, _FLOAT), (8, b"matrix"), *weights]
     node = [(1, b"matrix"), (1, b"input_ids"), (2, output.encode()), (4, b"Gather")]
     graph = [
         (1, node),
