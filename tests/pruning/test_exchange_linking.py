@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsidecar.domain.pruning import link_exchange
-from memsidecar.domain.pruning.exchange import MAX_OPEN_CALLS, OpenCalls
+from memsidecar.domain.pruning.units import MAX_OPEN_CALLS, OpenCalls
 
 
 def test_a_call_is_an_exchange_of_its_own_and_opens_its_ids() -> None:

@@ -1,9 +1,8 @@
 """Pruning decisions as pure functions: which messages leave a window, which texts are truncated."""
 
-from memsidecar.domain.pruning.exchange import link_exchange
 from memsidecar.domain.pruning.removal import NO_RELEVANCE, Removal, RemovalCriteria, WindowView, plan_removal
 from memsidecar.domain.pruning.truncation import truncate_middle
-from memsidecar.domain.pruning.units import ImportanceWeights
+from memsidecar.domain.pruning.units import ImportanceWeights, link_exchange
 
 __all__ = [
     "NO_RELEVANCE",
