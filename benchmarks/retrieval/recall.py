@@ -78,7 +78,7 @@ class IndexedHistory:
 
 def analyzed(partition: Partition, text: str, embedder: Embedder) -> AnalyzedQuery:
     """Return the query as `layers.episodic.search` analyzes it."""
-    query = analyze_query(text, partition.speaker_words, None)
+    query = analyze_query(SearchQuery(text), partition.speaker_words, None)
     for_queries = embedder.for_queries() if isinstance(embedder, OnnxEmbedder) else embedder
     (vector,) = for_queries.embed([remove_names(text, query.names)])
     return replace(

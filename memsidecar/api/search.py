@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
@@ -65,9 +66,11 @@ class SearchHandler:
         )
 
     async def _by_rank(self, request: pb.SearchRequest, filters: MessageFilter, limit: int) -> pb.SearchResponse:
-        as_of, start = self.page_tokens.decode(request, int, int) or (None, 0)
+        # All pages are relative to the time of the first.
+        first_page = (None, 0, time.time_ns() // 1_000)
+        as_of, start, now_us = self.page_tokens.decode(request, int, int, int) or first_page
         page = PageRequest(limit, request.min_score, start, as_of)
-        query = self._parse_query(request)
+        query = self._parse_query(request, now_us)
         scope, head = await self._scope(request)
         search_scope = _search_scope(scope, head, filters)
         if search_scope is None:
@@ -75,7 +78,7 @@ class SearchHandler:
         recall = self.episodic.hits.messages
         return await self._run_cancellable(
             lambda is_active: self._ranked_response(
-                recall(query, search_scope, page, filters.matches_metadata, is_active), request
+                recall(query, search_scope, page, filters.matches_metadata, is_active), request, now_us
             )
         )
 
@@ -88,9 +91,9 @@ class SearchHandler:
             cancelled.set()
             raise
 
-    def _parse_query(self, request: pb.SearchRequest) -> SearchQuery:
+    def _parse_query(self, request: pb.SearchRequest, now_us: int) -> SearchQuery:
         vector = vector_of("query_vector", request.query_vector, self.episodic.embedders.default.dimensions)
-        return SearchQuery(request.query, _MODES[request.mode], vector, self.episodic.limits.weights)
+        return SearchQuery(request.query, _MODES[request.mode], vector, self.episodic.limits.weights, now_us)
 
     async def _scope(self, request: pb.SearchRequest) -> tuple[Scope, SessionHead | None]:
         """Return the scope, and the session if the request has one. The session's user counts as the request's."""
@@ -118,10 +121,13 @@ class SearchHandler:
             response.hits.add(message=message, session_id=hit.key.session_id, score=SUBSTRING_SCORE)
         return response
 
-    def _ranked_response(self, found: HitPage[LocatedMessage], request: pb.SearchRequest) -> pb.SearchResponse:
+    def _ranked_response(
+        self, found: HitPage[LocatedMessage], request: pb.SearchRequest, now_us: int
+    ) -> pb.SearchResponse:
         response = pb.SearchResponse(degraded=degradations_of(found.degraded))
         if found.next is not None:
-            response.next_page_token = self.page_tokens.encode(request, (found.next.as_of or 0, found.next.start))
+            cursor = found.next.as_of or 0, found.next.start, now_us
+            response.next_page_token = self.page_tokens.encode(request, cursor)
         for ranked, hit in found.hits:
             message = Message.FromString(hit.message.body)
             response.hits.add(

@@ -1,27 +1,20 @@
 """Dates in a query: how they are read, and that messages of that time rank first."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.dates import MAX_DATED_CHARACTERS, MAX_DATES, NamedDate, NamedDays, read_dates
 from memsidecar.layers.episodic.index_batch import PendingRow, episodes_of, zero_vectors
 from memsidecar.layers.episodic.partition import Partition
-from memsidecar.layers.episodic.query import (
-    MAX_DATED_CHARACTERS,
-    MAX_DATES,
-    NamedDate,
-    SearchQuery,
-    SearchScope,
-    analyze_query,
-    named_dates,
-)
+from memsidecar.layers.episodic.query import Mode, SearchQuery, SearchScope, analyze_query
 from memsidecar.layers.episodic.ranking import Ranking
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.episodic.components import DIMENSIONS, HYBRID, KEYWORD, NO_RAM, episodic_client
+from tests.episodic.components import DIMENSIONS, HYBRID, KEYWORD, NO_RAM, STATIC, episodic_client
 
 
 @pytest.mark.parametrize(
@@ -44,7 +37,7 @@ from tests.episodic.components import DIMENSIONS, HYBRID, KEYWORD, NO_RAM, episo
     ],
 )
 def test_a_date_is_read(text: str, expected: list[tuple[int | None, int | None, int | None]]) -> None:
-    assert named_dates(text) == [NamedDate(*each) for each in expected]
+    assert read_dates(text).dates == tuple(NamedDate(*each) for each in expected)
 
 
 @pytest.mark.parametrize(
@@ -61,19 +54,109 @@ def test_a_date_is_read(text: str, expected: list[tuple[int | None, int | None, 
     ],
 )
 def test_other_words_and_numbers_are_no_dates(text: str) -> None:
-    assert named_dates(text) == []
+    assert read_dates(text).dates == ()
 
 
 @given(st.text(max_size=60) | st.from_regex(r"(in|on) \w{3,9} [0-9]{1,4}", fullmatch=True))
 @example("What happened in \u017feptember?")
 @example("Remind me on \u017fept 12.")
 def test_any_text_may_be_a_query(text: str) -> None:
-    assert all(isinstance(named, NamedDate) for named in named_dates(text))
+    assert all(isinstance(named, NamedDate) for named in read_dates(text).dates)
 
 
 def test_spaces_cost_linear_time() -> None:
-    assert named_dates("in May" + " " * (MAX_DATED_CHARACTERS - 10)) == [NamedDate(None, 5, None)]
-    assert len(named_dates("in May, " * 100 + " ".join(f"{day} May" for day in range(1, 32)))) <= MAX_DATES
+    assert read_dates("in May" + " " * (MAX_DATED_CHARACTERS - 10)).dates == (NamedDate(None, 5, None),)
+    assert len(read_dates("in May, " * 100 + " ".join(f"{day} May" for day in range(1, 32))).dates) <= MAX_DATES
+
+
+NOW = datetime(2026, 11, 18, 9, 30, tzinfo=UTC)  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("What did we decide yesterday?", "2026-11-17", "2026-11-17"),
+        ("the day before yesterday", "2026-11-16", "2026-11-16"),
+        ("Who called 3 days ago?", "2026-11-15", "2026-11-15"),
+        ("two weeks ago", "2026-11-02", "2026-11-08"),
+        ("What broke LAST WEEK?", "2026-11-09", "2026-11-15"),
+        ("last month", "2026-10-01", "2026-10-31"),
+        ("11 months ago", "2025-12-01", "2025-12-31"),
+        ("a year ago", "2025-01-01", "2025-12-31"),
+        ("Was haben wir gestern entschieden?", "2026-11-17", "2026-11-17"),
+        ("Was war letzte Woche?", "2026-11-09", "2026-11-15"),
+        ("vor 3 Tagen", "2026-11-15", "2026-11-15"),
+        ("el mes pasado", "2026-10-01", "2026-10-31"),
+        ("hace 3 días", "2026-11-15", "2026-11-15"),
+        ("la semaine dernière", "2026-11-09", "2026-11-15"),
+        ("il y a 2 ans", "2024-01-01", "2024-12-31"),
+        ("settimana scorsa", "2026-11-09", "2026-11-15"),
+        ("o mês passado", "2026-10-01", "2026-10-31"),
+        ("我们昨天决定了什么", "2026-11-17", "2026-11-17"),
+        ("上个月", "2026-10-01", "2026-10-31"),
+        ("先週", "2026-11-09", "2026-11-15"),
+        ("3天前", "2026-11-15", "2026-11-15"),
+    ],
+)
+def test_a_time_relative_to_now_is_read(text: str, first: str, last: str) -> None:
+    dates = read_dates(text, int(NOW.timestamp() * 1e6)).dates
+    epoch = datetime(1970, 1, 1, tzinfo=UTC).date()
+    expected = ((datetime.fromisoformat(day).date() - epoch).days for day in (first, last))
+    assert dates == (NamedDays(*expected),)
+    assert read_dates(text).dates == ()
+
+
+@pytest.mark.parametrize("text", ["the last week of the trip", "the last day", "Was ist hier?", "this week", "5 days"])
+def test_other_words_are_no_relative_times(text: str) -> None:
+    assert read_dates(text, int(NOW.timestamp() * 1e6)).dates == ()
+
+
+@given(st.text(max_size=40), st.integers(1, 4_000_000_000_000_000))
+@example("999 years ago, 999 months ago, 999 weeks ago", 1)
+def test_any_text_may_be_asked_at_any_time(text: str, now_us: int) -> None:
+    assert read_dates(text, now_us).dates == read_dates(text, now_us).dates
+
+
+def content_of(text: str, mode: Mode = Mode.HYBRID) -> set[str]:
+    query = SearchQuery(text, mode, now_us=int(NOW.timestamp() * 1e6))
+    return set(analyze_query(query, [], None).content)
+
+
+def test_the_numbers_of_a_date_are_no_terms_of_their_own() -> None:
+    assert content_of("Which deploy failed on 2026-03-14?") == {"deploy", "failed"}
+    assert content_of("Which deploy failed on May 12, 2023?") == {"deploy", "failed", "may"}
+    assert content_of("Which deploy to node 14 failed on 2026-03-14?") == {"deploy", "node", "14", "failed"}
+    assert content_of("What was on 2026-03-14?") == set()
+
+
+def test_the_words_of_a_relative_time_are_terms() -> None:
+    assert content_of("Where did we live 4 years ago?") == {"live", "4", "years", "ago"}
+
+
+def test_numbers_are_terms_in_a_search_by_keywords() -> None:
+    assert content_of("deploy 2026-03-14", Mode.KEYWORD) == {"deploy", "2026", "03", "14"}
+
+
+def best_of(query: str, *texts: str, now: datetime = NOW) -> list[str]:
+    """Rank texts of the same time by keywords in context; return them, best first."""
+    time_us = int(datetime(2025, 7, 1, tzinfo=UTC).timestamp() * 1e6)
+    rows = [
+        PendingRow(lsn, lsn, 1, 0, lsn, int(ROLE_USER), time_us, None, "", text) for lsn, text in enumerate(texts, 1)
+    ]
+    partition, asked = Partition(DIMENSIONS), SearchQuery(query, now_us=int(now.timestamp() * 1e6))
+    partition.load([episodes_of(rows, zero_vectors(rows, DIMENSIONS))])
+    ranking = Ranking([partition], analyze_query(asked, [], None), asked, SearchScope("n"))
+    return [texts[hit.lsn - 1] for hit in ranking.best(10, 0.0)]
+
+
+def test_a_number_of_a_date_matches_no_other_number() -> None:
+    milk, release = "I bought 14 bottles of milk at 03 in 1999.", "The release 2026 went well."
+    assert best_of("Which release came on 2026-03-14?", milk, release) == [release]
+
+
+def test_a_text_that_names_the_whole_date_matches_it() -> None:
+    texts = "We ship the parser on 2026-03-14.", "We ship 14 parsers in 03 runs."
+    assert best_of("What is planned for 2026-03-14?", *texts) == [texts[0]]
 
 
 TIMES = {
@@ -119,6 +202,32 @@ def test_messages_of_that_time_come_first_and_others_stay(
     assert set(names) == set(TIMES)
 
 
+def hits_of_ages(query: str, *ages_days: int) -> list[pb.SearchHit]:
+    """Search among messages that differ in their ages alone."""
+    with episodic_client(embedders=STATIC) as memory:
+        for age in ages_days:
+            message = Message(id=f"{age} days", role=ROLE_USER, content="We settled on the blue boat for the trip.")
+            message.create_time.FromDatetime(datetime.now(UTC) - timedelta(age))
+            memory.add_all([message], f"session of {age}", user="u")
+        memory.index()
+        return list(memory.search(query, user_id="u", mode=HYBRID).hits)
+
+
+@pytest.mark.parametrize(
+    ("when", "age"), [("yesterday", 1), ("last week", 7), ("5 days ago", 5), ("letzte Woche", 7), ("昨天", 1)]
+)
+def test_messages_of_a_time_relative_to_now_come_first(when: str, age: int) -> None:
+    # Of equal scores the newest message comes first, by its place in the log.
+    hits = hits_of_ages(f"Which boat trip {when}?", age, 60, 400)
+    assert [hit.message.id for hit in hits] == [f"{age} days", "400 days", "60 days"]
+
+
+@pytest.mark.parametrize("query", ["What did we decide last week?", "What did I do 7 days ago?"])
+def test_a_question_about_a_time_needs_a_message_of_that_time(query: str) -> None:
+    assert max(hit.relevance for hit in hits_of_ages(query, 7, 60)) >= 0.5
+    assert max(hit.relevance for hit in hits_of_ages(query, 60, 400)) < 0.25
+
+
 def test_a_date_of_which_no_message_is_changes_nothing() -> None:
     newest_first = list(reversed(TIMES))
     assert found("Which lake trip happened in August?") == found("Which lake trip happened?") == newest_first
@@ -136,5 +245,5 @@ def test_the_time_of_an_upload_is_not_that_of_a_chunk(role: int, is_dated: bool)
     ]
     partition, text = Partition(DIMENSIONS), "the lake in June"
     partition.load([episodes_of(rows, zero_vectors(rows, DIMENSIONS))])
-    ranking = Ranking([partition], analyze_query(text, [], None), SearchQuery(text), SearchScope("n"))
+    ranking = Ranking([partition], analyze_query(SearchQuery(text), [], None), SearchQuery(text), SearchScope("n"))
     assert len({hit.score for hit in ranking.best(10, 0.0)}) == (2 if is_dated else 1)

@@ -79,7 +79,7 @@ def loaded(journal: Journal, position: int, ahead: int) -> Partition:
 
 def ranking(partition: Partition, text: str) -> list[tuple[object, ...]]:
     """Return the attributes of every hit."""
-    query = analyze_query(text, partition.speaker_words, EMBEDDER.vector(text))
+    query = analyze_query(SearchQuery(text), partition.speaker_words, EMBEDDER.vector(text))
     within = SearchScope.of_user("default", "u")
     with partition.reading():
         best = Ranking([partition], query, SearchQuery(text), within).best(1_000, 0.0)

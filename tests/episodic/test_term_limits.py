@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.postings import Postings
-from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, analyze_query
+from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, SearchQuery, analyze_query
 from memsidecar.layers.text_analysis import _cached_stem, index_terms, query_terms, stem, tokenize
 from tests.episodic.components import KEYWORD, MODES, NO_RAM, episodic_client
 
@@ -21,7 +21,9 @@ LONG = st.builds(
 
 
 def test_only_the_first_distinct_terms_of_a_query_count() -> None:
-    query = analyze_query("tea tea the " + " ".join(OTHERS) + " Ann", [frozenset({"w1"}), frozenset({"ann"})], None)
+    query = analyze_query(
+        SearchQuery("tea tea the " + " ".join(OTHERS) + " Ann"), [frozenset({"w1"}), frozenset({"ann"})], None
+    )
     assert query.words == ("tea", "the", *OTHERS[: MAX_QUERY_TERMS - 2])
     assert query.names == {"w1"}
     assert query.content == ("tea", "w0", *OTHERS[2 : MAX_QUERY_TERMS - 2])

@@ -7,7 +7,7 @@ import regex
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, analyze_query, remove_names
+from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, SearchQuery, analyze_query, remove_names
 from memsidecar.layers.text_analysis import (
     content_terms_or_all,
     drop_bigram_characters,
@@ -149,15 +149,15 @@ def test_the_length_of_unspaced_text_is_its_number_of_characters(runs: list[str]
 
 def test_a_query_counts_its_bigrams_and_not_their_characters() -> None:
     numbers = "".join(chr(0x4E00 + at) for at in range(MAX_QUERY_TERMS - 1))
-    query = analyze_query(f"{numbers}咖啡", [], None)
+    query = analyze_query(SearchQuery(f"{numbers}咖啡"), [], None)
     assert len(query.words) == MAX_QUERY_TERMS and query.words[-1] == "咖啡"
     assert {"咖啡", "咖", "啡"} <= set(query.content)
 
 
 def test_an_unspaced_name_matches_as_a_whole() -> None:
     speakers = [frozenset({"小王"}), frozenset({"ann"})]
-    assert analyze_query("小王说了什么", speakers, None).names == {"小王"}
-    assert analyze_query("王府井在哪里", speakers, None).names == frozenset()
+    assert analyze_query(SearchQuery("小王说了什么"), speakers, None).names == {"小王"}
+    assert analyze_query(SearchQuery("王府井在哪里"), speakers, None).names == frozenset()
     assert remove_names("小王 说了什么", {"小王"}) == "说了什么"
     assert remove_names("Ann's 小王说了什么", {"小王", "ann"}) == "小王说了什么"
 

@@ -65,6 +65,7 @@ def _cache_key(query: SearchQuery, scope: SearchScope, min_score: float) -> Hash
     return (
         query.text,
         query.mode,
+        query.now_us,
         None if query.vector is None else query.vector.tobytes(),
         scope.namespace,
         tuple(scope.partitions),
@@ -108,7 +109,7 @@ class HitLoader:
                 return list(visible)
             return [each if each is not None and _matches_itself(each.message, terms) else None for each in visible]
 
-        terms = frozenset(map(stem, tokenize(query.text)))
+        terms = frozenset(map(stem, query.tokens))
 
         return self._fill(
             query, scope, page, _PageLoader(load, matches, lambda found: len(found.message.body), should_continue)

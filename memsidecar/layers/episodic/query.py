@@ -1,9 +1,10 @@
 """Search requests and results; analysis of the query text; partition ids."""
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
+from functools import cached_property
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.session import SessionHead
+from memsidecar.layers.episodic.dates import DatesInText, NamedDate, NamedDays, read_dates
 from memsidecar.layers.text_analysis import (
     bigram_characters,
+    content_terms,
     content_terms_or_all,
     drop_bigram_characters,
     is_unsegmented,
@@ -24,29 +27,6 @@ from memsidecar.stores.contract import LogFilter, Owner, Scope
 # Each term is looked up and scored on its own: 10,000 terms took 0.75 s on 5,000 messages. A question has fewer terms
 # than this. Of a document that is pasted as a query, the first terms name the subject.
 MAX_QUERY_TERMS = 64
-
-MAX_DATED_CHARACTERS = 1_000
-"Dates are read from the beginning of a query."
-MAX_DATES = 8
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAMES = (
-    "(?ia:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
-    "dec(?:ember)?)|Mar(?:ch)?|May"
-)
-"March and May are verbs, too: they need a capital, or a preposition before them."
-_MONTH = rf"\b(?P<month>{_NAMES})\b\.?"
-_DAY = r"\b(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?\b"
-_YEAR = r"\b(?P<year>(?:19|20)[0-9]{2})\b"
-_SPACE, _COMMA = r"\s{1,3}", r"\s{0,3}(?:,\s{0,3})?"
-_DURING = rf"\b(?ia:in|during|of|early|late|last|this){_SPACE}"
-_DATES = (
-    re.compile(rf"{_YEAR}-(?P<month>[0-9]{{2}})(?:-(?P<day>[0-9]{{2}}))?\b"),
-    re.compile(rf"{_MONTH}{_SPACE}{_DAY}(?:{_COMMA}{_YEAR})?"),
-    re.compile(rf"{_DAY}{_SPACE}(?:of{_SPACE})?{_MONTH}(?:{_COMMA}{_YEAR})?"),
-    re.compile(rf"{_MONTH}{_COMMA}{_YEAR}"),
-    re.compile(rf"{_DURING}(?P<month>{_NAMES}|march|may)\b(?:{_COMMA}{_YEAR})?"),
-    re.compile(rf"{_DURING}{_YEAR}"),
-)
 
 
 class Mode(Enum):
@@ -75,9 +55,9 @@ class Weights:
     recency: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchQuery:
-    """The text or vector to search for. `now_us` and `half_life_us` are used by the recency signal only."""
+    """The text or vector to search for. Recency and dates such as "last week" are relative to `now_us`."""
 
     text: str
     mode: Mode = Mode.HYBRID
@@ -85,6 +65,10 @@ class SearchQuery:
     weights: Weights = field(default_factory=Weights)
     now_us: int = 0
     half_life_us: int = 0
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        return tokenize(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +159,6 @@ class RankedHits:
     "Only candidates were ranked, and another search may choose others: later pages must reuse these hits."
 
 
-class NamedDate(NamedTuple):
-    """A day, a month or a year that a query names, as far as it does: "May 12" has no year."""
-
-    year: int | None
-    month: int | None
-    day: int | None
-
-
 @dataclass(frozen=True, slots=True)
 class AnalyzedQuery:
     """Terms and vector of a query.
@@ -190,7 +166,8 @@ class AnalyzedQuery:
     `words` are its first distinct terms. `names` are those of them that name a speaker. `content` are the other terms
     without stop words, with the single characters of CJK bigrams, because some of these are words. `vector` is None if
     there is no embedding; `embedder` is the identity of the embedder whose vectors it is compared with, and
-    `unrelated_cosine` is that embedder's. `dates` are those that the text names.
+    `unrelated_cosine` is that embedder's. `dates` are those that the text names. The tokens of each of `written_dates`
+    are matched together, because the numbers of a date say nothing alone.
     """
 
     words: tuple[str, ...]
@@ -199,37 +176,27 @@ class AnalyzedQuery:
     vector: NDArray[np.float32] | None = None
     embedder: str = ""
     unrelated_cosine: float = 0.0
-    dates: tuple[NamedDate, ...] = ()
+    dates: tuple[NamedDate | NamedDays, ...] = ()
+    written_dates: tuple[tuple[str, ...], ...] = ()
 
 
 def analyze_query(
-    text: str, speaker_words: Iterable[frozenset[str]], vector: NDArray[np.float32] | None
+    query: SearchQuery, speaker_words: Iterable[frozenset[str]], vector: NDArray[np.float32] | None
 ) -> AnalyzedQuery:
-    """Tokenize a query. Names of speakers are matched against speakers and not against texts."""
-    words = tuple(_distinct_terms(text)[:MAX_QUERY_TERMS])
+    """Return the terms of a query. Names of speakers are matched against speakers and not against texts.
+
+    The same holds for dates and times, but in keyword mode they are terms like any other.
+    """
+    words = tuple(_distinct(query.tokens)[:MAX_QUERY_TERMS])
     names = frozenset().union(*speaker_words).intersection(words)
+    dates = DatesInText() if query.mode is Mode.KEYWORD else read_dates(query.text, query.now_us)
+    elsewhere = Counter(query.tokens)
+    elsewhere.subtract(dates.numbers)
     others = [word for word in words if word not in names] or words
-    content = content_terms_or_all([*others, *bigram_characters(others)])
-    return AnalyzedQuery(words, names, tuple(content), vector, dates=tuple(named_dates(text)))
-
-
-def named_dates(text: str) -> list[NamedDate]:
-    """Return the dates in a text: "May 12, 2023", "12 May", "in May", "May 2023", "in 2023", "2023-05-12"."""
-    found, rest = [], text[:MAX_DATED_CHARACTERS]
-    for pattern in _DATES:
-        found += [_named_date(**match.groupdict()) for match in pattern.finditer(rest)]
-        rest = pattern.sub(" ", rest)
-    return [
-        named
-        for named in dict.fromkeys(found)
-        if named.month in (None, *range(1, 13)) and named.day in (None, *range(1, 32))
-    ][:MAX_DATES]
-
-
-def _named_date(year: str | None = None, month: str | None = None, day: str | None = None) -> NamedDate:
-    is_word = month is not None and not month.isdecimal()
-    number = _MONTHS.index(month[:3].lower()) + 1 if month and is_word else month
-    return NamedDate(*(None if part is None else int(part) for part in (year, number, day)))
+    undated = [word for word in others if elsewhere[word] > 0]
+    terms_of = content_terms if dates.numbers else content_terms_or_all
+    content = terms_of([*undated, *bigram_characters(undated)])
+    return AnalyzedQuery(words, names, tuple(content), vector, dates=dates.dates, written_dates=dates.written)
 
 
 def remove_names(text: str, names: Iterable[str]) -> str:
@@ -243,12 +210,12 @@ def remove_names(text: str, names: Iterable[str]) -> str:
 
 def _is_name(part: str, names: frozenset[str]) -> bool:
     """Return whether a part of the text is a name. In an unsegmented script it may be a sentence that contains one."""
-    words = frozenset(_distinct_terms(part))
+    words = frozenset(_distinct(tokenize(part)))
     return words <= names if any(map(is_unsegmented, words)) else not names.isdisjoint(words)
 
 
-def _distinct_terms(text: str) -> list[str]:
-    return drop_bigram_characters(list(dict.fromkeys(tokenize(text))))
+def _distinct(tokens: Sequence[str]) -> list[str]:
+    return drop_bigram_characters(list(dict.fromkeys(tokens)))
 
 
 def message_partition(user_id: str, session: int) -> int:

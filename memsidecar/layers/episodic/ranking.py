@@ -11,17 +11,11 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.message import Role
+from memsidecar.layers.episodic.dates import named_times
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.postings import Rows
 from memsidecar.layers.episodic.quantized_vectors import Floats
-from memsidecar.layers.episodic.query import (
-    AnalyzedQuery,
-    Mode,
-    RankedHit,
-    SearchQuery,
-    SearchScope,
-    Weights,
-)
+from memsidecar.layers.episodic.query import AnalyzedQuery, Mode, RankedHit, SearchQuery, SearchScope, Weights
 from memsidecar.layers.episodic.relevance import calibration_of, calibrations, probability, query_features
 from memsidecar.layers.episodic.signals import (
     CONTEXT_SIGNALS,
@@ -33,7 +27,7 @@ from memsidecar.layers.episodic.signals import (
     dated,
     term_stats,
 )
-from memsidecar.layers.text_analysis import is_question, text_length, tokenize
+from memsidecar.layers.text_analysis import is_question, text_length
 
 _HALF = np.float32(0.5)
 _DIGITS = 4
@@ -62,7 +56,8 @@ class Ranking:
         self._signals = Signals.together([compute_signals(part, analyzed, corpus) for part in parts])
         allowed = [_allowed_mask(part.partition, part.scope, scope, query) for part in parts]
         self._allowed = _joined(allowed)
-        self._scores = self._score(query)
+        of_time = self._of_time() if analyzed.dates else None
+        self._scores = self._score(query, of_time)
         self.features = query_features(
             list(zip(parts, allowed, strict=True)),
             corpus,
@@ -70,19 +65,22 @@ class Ranking:
             self._allowed,
             query=query,
             analyzed=analyzed,
+            of_time=of_time,
             sampled=sampled,
         )
 
-    def _score(self, query: SearchQuery) -> "_Scores":
+    def _of_time(self) -> Mask:
+        """Return the rows of a time that the query names, and all chunks: their time is that of the upload."""
+        is_chunk: Mask = self._column("role") == 0
+        return is_chunk | named_times(self._analyzed.dates, self._column("time_us"))
+
+    def _score(self, query: SearchQuery, of_time: Mask | None) -> "_Scores":
         if query.mode is Mode.SEMANTIC:
             return _semantic_scores(self._signals)
         if query.mode is Mode.KEYWORD:
             return _keyword_scores(self._signals, self._allowed)
-        times_us = self._column("time_us")
-        recency, signals = _recency(times_us, query), self._signals
-        if self._analyzed.dates:
-            is_chunk = self._column("role") == 0  # its time is that of the upload
-            signals = dated(signals, self._analyzed.dates, times_us, is_chunk)
+        recency, signals = _recency(self._column("time_us"), query), self._signals
+        signals = signals if of_time is None else dated(signals, of_time)
         return _hybrid_scores(signals, query.weights, self._allowed, self._session_ordinals(), recency)
 
     def _column(self, name: str) -> NDArray[Any]:
@@ -172,7 +170,7 @@ def _allowed_mask(partition: Partition, in_scope: Mask, scope: SearchScope, quer
 
 def _repeats(partition: Partition, query: SearchQuery) -> Mask:
     """Return the rows that ask the same question in the same words."""
-    words, columns = tokenize(query.text), partition.columns
+    words, columns = query.tokens, partition.columns
     rows = np.flatnonzero(columns["has_question"] & (columns["length"] == text_length(words)))
     for word, count in Counter(words).items():
         if not len(rows):

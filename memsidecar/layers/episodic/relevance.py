@@ -24,7 +24,6 @@ from memsidecar.layers.text_analysis import (
     is_question,
     is_unsegmented,
     stem,
-    tokenize,
 )
 
 KEYWORDS_ONLY = ""
@@ -91,13 +90,16 @@ def query_features(
     *,
     query: SearchQuery,
     analyzed: AnalyzedQuery,
+    of_time: Mask | None,
     sampled: bool,
 ) -> QueryFeatures:
     """Return the features. `allowed` are the rows that may be hits, of each part and of all.
 
+    `of_time` are the rows of a time that the query names; None if it names none.
+
     `sampled`: the rows were chosen by the query, so its terms are too frequent in them.
     """
-    rows, words = int(allowed.sum()), tokenize(query.text)
+    rows, words = int(allowed.sum()), query.tokens
     rarest = max(corpus.idf, default=0.0) if sampled else _idf_of_one_row(rows)
     unit = float(BM25_K1 + 1) * max(float(rarest), _MIN_IDF)
     unknown, is_segmented = _unknown_share(parts, corpus), not is_unsegmented(query.text)
@@ -109,6 +111,8 @@ def query_features(
         matched, unknown = max(matched, 2 * coverage), min(unknown, 1 - coverage)
     has_topic = any(map(_is_topic, words))
     is_about_author = is_question(query.text) and not _FIRST_PERSON.isdisjoint(words)
+    # "What did I do last week?" is about messages of that time. Without any, the memory does not help.
+    is_about_author = is_about_author and (of_time is None or bool((of_time & allowed).any()))
     return QueryFeatures(
         size=min(math.log1p(_tokens(parts)), _MAX_SIZE),
         cosine=_max(signals.semantic, allowed),

@@ -244,10 +244,10 @@ class Searcher:
     def _analyze(
         self, partitions: Sequence[Partition], query: SearchQuery, scope: SearchScope, embedder: Embedder | None
     ) -> tuple[AnalyzedQuery, frozenset[Degradation]]:
-        """Tokenize and embed the query. In keyword mode a speaker's name is a term like any other."""
+        """Tokenize and embed the query. In keyword mode, names of speakers and dates are terms like any other."""
         has_names = query.mode is not Mode.KEYWORD
         speakers = [words for partition in partitions if has_names for words in _speakers(partition, scope)]
-        analyzed = analyze_query(query.text, speakers, None)
+        analyzed = analyze_query(query, speakers, None)
         vector, is_missing = self._embed(query, analyzed, embedder)
         if embedder:
             analyzed = replace(analyzed, embedder=embedder.identity, unrelated_cosine=embedder.unrelated_cosine)

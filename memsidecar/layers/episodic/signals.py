@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from memsidecar.layers.episodic.columns import Rows, context_sums, diffuse, diffuse_sparse, neighbours
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.layers.episodic.quantized_vectors import Floats
-from memsidecar.layers.episodic.query import AnalyzedQuery, NamedDate
+from memsidecar.layers.episodic.query import AnalyzedQuery
 from memsidecar.layers.text_analysis import stem
 
 Mask = NDArray[np.bool_]
@@ -22,13 +21,8 @@ BM25_K1, BM25_B = np.float32(0.9), np.float32(0.4)
 CONTEXT_SIGNALS = ("keyword_context", "semantic_context")
 SCALED_SIGNALS = (*CONTEXT_SIGNALS, "semantic", "speaker")
 "Signals of a hybrid ranking that are divided by their maximum in the scope."
-_DAY_US = 24 * 3600 * 1_000_000
 _OTHER_TIME = np.float32(0.6)
 "Factor of the signals of messages that are from another time than the query names: measured in docs/retrieval.md."
-_DAYS_AFTER = 7
-"Days after a date that count, as does the day before: people tell what happened last week, in any time zone."
-_FIRST_DAY, _LAST_DAY = -25_567, 84_005
-"The days since 1970 that the calendar has, from 1900 to 2199."
 _SPARSE_SHARE = 16
 "A term in less than one of so many rows is diffused row by row, any other over the whole array."
 
@@ -59,10 +53,14 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Postings of one query term, in any inflection: the rows and the term frequencies."""
+    """Postings of one query term, in any inflection: the rows and the term frequencies.
+
+    A written date is a term, too. That no row has it tells nothing.
+    """
 
     rows: Rows
     counts: Floats
+    is_date: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +90,18 @@ class CorpusStats:
         rows = sum(int(part.scope.sum()) for part in parts)
         length = sum(float(part.partition.columns["length"] @ part.scope) for part in parts)
         context_length = sum(float(part.context_lengths @ part.scope) for part in parts)
-        by_term = zip(*(part.terms for part in parts), strict=True)
+        by_term = list(zip(*(part.terms for part in parts), strict=True))
         frequencies = [sum(len(term.rows) for term in each) for each in by_term]
-        idf = [np.float32(math.log(1 + (rows - found + 0.5) / (found + 0.5))) for found in frequencies]
+        idf = [
+            np.float32(math.log(1 + (rows - found + 0.5) / (found + 0.5)) if found or not each[0].is_date else 0)
+            for found, each in zip(frequencies, by_term, strict=True)
+        ]
         return cls(np.float32(length / max(rows, 1) or 1), np.float32(context_length / max(rows, 1) or 1), idf)
 
 
 def term_stats(partition: Partition, query: AnalyzedQuery, scope: Mask) -> TermStats:
     terms = [_occurrences(partition, term, scope) for term in distinct_stems(query)]
+    terms += [_date_occurrences(partition, tokens, scope) for tokens in query.written_dates]
     return TermStats(partition, scope, terms, *_context(partition, scope))
 
 
@@ -112,6 +114,12 @@ def _occurrences(partition: Partition, term: str, scope: Mask) -> Occurrences:
     rows, counts = partition.postings.occurrences(term)
     in_scope = scope[rows]
     return Occurrences(rows, counts) if in_scope.all() else Occurrences(rows[in_scope], counts[in_scope])
+
+
+def _date_occurrences(partition: Partition, tokens: Sequence[str], scope: Mask) -> Occurrences:
+    rows = _rows_of_all(partition, tokens)
+    rows = rows[scope[rows]]
+    return Occurrences(rows, np.ones(len(rows), np.float32), is_date=True)
 
 
 def _context(partition: Partition, scope: Mask) -> tuple[Floats, Floats]:
@@ -208,42 +216,21 @@ def _speaker(partition: Partition, query: AnalyzedQuery) -> Floats:
 
 def _exact(partition: Partition, query: AnalyzedQuery) -> Mask:
     exact = np.zeros(partition.columns.count, np.bool_)
-    rows = partition.postings.rows_of(query.words[0]) if query.words else np.empty(0, np.int64)
-    for word in query.words[1:]:
-        if not len(rows):
-            break
-        rows = np.intersect1d(rows, partition.postings.rows_of(word), assume_unique=True)
-    exact[rows] = True
+    exact[_rows_of_all(partition, query.words)] = True
     return exact
 
 
-def dated(signals: Signals, dates: Sequence[NamedDate], times_us: NDArray[np.int64], undated: Mask) -> Signals:
+def _rows_of_all(partition: Partition, words: Sequence[str]) -> Rows:
+    """Return the rows that have all these terms as they are written; none without a term."""
+    rows = partition.postings.rows_of(words[0]) if words else np.empty(0, np.int64)
+    for word in words[1:]:
+        if not len(rows):
+            break
+        rows = np.intersect1d(rows, partition.postings.rows_of(word), assume_unique=True)
+    return rows
+
+
+def dated(signals: Signals, of_time: Mask) -> Signals:
     """Return the signals, lower for rows that are from another time than the query names."""
-    is_named = np.any([_named_days(named) for named in dates], axis=0)
-    days = np.clip(times_us // _DAY_US - _FIRST_DAY, 0, len(is_named) - 1)
-    factors = np.where(is_named[days] | undated, np.float32(1), _OTHER_TIME)
+    factors = np.where(of_time, np.float32(1), _OTHER_TIME)
     return replace(signals, **{name: getattr(signals, name) * factors for name in SCALED_SIGNALS})
-
-
-def _named_days(named: NamedDate) -> Mask:
-    """Return the days of the calendar that a date names, with some days before and after them."""
-    matching = [part == value for part, value in zip(_calendar(), named, strict=True) if value is not None]
-    is_named: Mask = np.all(matching, axis=0)
-    near = is_named.copy()
-    near[:-1] |= is_named[1:]
-    for days in range(1, _DAYS_AFTER + 1):
-        near[days:] |= is_named[:-days]
-    near[[0, -1]] = False  # also the place of all earlier and later days
-    return near
-
-
-@cache
-def _calendar() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return year, month and day of the month of the days from 1900 to 2199."""
-    days = np.arange(_FIRST_DAY, _LAST_DAY + 1).astype("datetime64[D]")
-    months = days.astype("datetime64[M]")
-    return (
-        days.astype("datetime64[Y]").astype(np.int64) + 1970,
-        months.astype(np.int64) % 12 + 1,
-        (days - months).astype(np.int64) + 1,
-    )
