@@ -171,6 +171,7 @@ func messagesOfAnthropic(given value) ([]*pb.Message, error) {
 func assistantFromAnthropic(content value) (*pb.Message, error) {
 	message := &pb.Message{Role: pb.Role_ROLE_ASSISTANT}
 	var pieces, thoughts []piece
+	var calls []value
 	blocks, err := content.items()
 	for _, block := range blocks {
 		kind, kindErr := kindOfBlock(block, "assistant")
@@ -182,6 +183,7 @@ func assistantFromAnthropic(content value) (*pb.Message, error) {
 			var called *pb.ToolCall
 			called, err = callFromAnthropic(block)
 			message.ToolCalls = append(message.ToolCalls, called)
+			calls = append(calls, block)
 		case "thinking":
 			var thought string
 			thought, err = block.textAt("thinking")
@@ -200,6 +202,9 @@ func assistantFromAnthropic(content value) (*pb.Message, error) {
 	message.Reasoning = joined(thoughts, false)
 	if len(message.ToolCalls) == 0 {
 		message.Content = orEmpty(message.Content)
+	}
+	if err == nil {
+		err = checkDistinct(calls)
 	}
 	return message, err
 }

@@ -169,8 +169,11 @@ func fillAssistant(message *pb.Message, given value) error {
 	if calls.isNull() {
 		return nil
 	}
-	message.ToolCalls, err = each(calls, callFromOpenAI)
-	return err
+	if message.ToolCalls, err = each(calls, callFromOpenAI); err != nil {
+		return err
+	}
+	items, _ := calls.items()
+	return checkDistinct(items)
 }
 
 // refusalOrAudio is what an answer without content says.

@@ -121,6 +121,22 @@ func (v value) oneOf(names ...string) (string, error) {
 	return text, err
 }
 
+// checkDistinct gives an error if two calls of a message have the same id: a result would belong to either.
+func checkDistinct(calls []value) error {
+	seen := make(map[any]bool, len(calls))
+	for _, call := range calls {
+		id, err := call.field("id")
+		if err != nil {
+			return err
+		}
+		if seen[id.json] {
+			return id.problem(fmt.Sprintf(`"%s" is the id of an earlier call of the message`, id.json))
+		}
+		seen[id.json] = true
+	}
+	return nil
+}
+
 // The fields of an object, each by its kind of text.
 
 func (v value) textAt(name string) (string, error) {

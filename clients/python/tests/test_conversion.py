@@ -87,8 +87,8 @@ def test_input_of_a_call_keeps_the_order_of_its_keys() -> None:
     assert message.tool_calls[0].arguments_json == '{"b":1,"a":"ä"}'
 
 
-def test_arguments_nested_too_deeply_are_sent_as_text() -> None:
-    for arguments in ("[" * 100_000, "[" * 100_000 + "]" * 100_000, "1" * 10_000):
+def test_arguments_that_python_cannot_send_as_json_are_sent_as_text() -> None:
+    for arguments in ("[" * 100_000, "[" * 100_000 + "]" * 100_000, "1" * 10_000, '{"n": [-1e999]}', '{"n": NaN}'):
         message = Message(role="ROLE_ASSISTANT", tool_calls=[{"id": "c1", "name": "run", "arguments_json": arguments}])
         request = anthropic_messages(context_of([message]))
         assert request["messages"][1]["content"][0]["input"] == {"arguments": arguments}
@@ -110,7 +110,7 @@ def test_what_is_no_json_is_named_in_messages_of_openai(message: Any, field: str
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("value", ["\ud800", b"bytes", float("nan"), object(), {1, 2}])
+@pytest.mark.parametrize("value", ["\ud800", b"bytes", float("nan"), float("inf"), object(), {1, 2}])
 def test_input_of_a_call_that_is_no_json_is_named(value: object) -> None:
     block = {"type": "tool_use", "id": "t1", "name": "put", "input": {"value": value}}
     with pytest.raises(ConversionError) as caught:

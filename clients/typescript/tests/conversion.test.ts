@@ -133,7 +133,7 @@ test("input of a call keeps the order of its keys", () => {
 test("input of a call that is no JSON is named", () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
-    for (const input of [circular, { big: 1n }]) {
+    for (const input of [circular, { big: 1n }, { most: Number.POSITIVE_INFINITY }]) {
         const content = [{ type: "tool_use", id: "t1", name: "put", input }];
         assert.throws(() => messagesFromAnthropic([{ role: "assistant", content }]), {
             name: "ConversionError",
@@ -154,10 +154,11 @@ test("names of JavaScript's own are no roles, types or fields", () => {
     assert.throws(() => messagesFromOpenAI(new Array<object>(1)), { field: "messages[0]" });
 });
 
-test("arguments nested too deeply are sent as text", () => {
-    const argumentsJson = "[".repeat(100_000);
-    const request = anthropicMessages(
-        contextOf([{ role: "assistant", toolCalls: [{ id: "c1", name: "run", argumentsJson }] }]),
-    );
-    assert.deepEqual(Reflect.get(request.messages[1]?.content[0] ?? {}, "input"), { arguments: argumentsJson });
+test("arguments that JavaScript cannot send as JSON are sent as text", () => {
+    for (const argumentsJson of ["[".repeat(100_000), '{"n": [-1e999]}']) {
+        const request = anthropicMessages(
+            contextOf([{ role: "assistant", toolCalls: [{ id: "c1", name: "run", argumentsJson }] }]),
+        );
+        assert.deepEqual(Reflect.get(request.messages[1]?.content[0] ?? {}, "input"), { arguments: argumentsJson });
+    }
 });

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memsidecar_client.conversion.exchanges import BEGINNING, Call, steps
-from memsidecar_client.conversion.values import EMPTY, IS_ERROR, Piece, Value, joined, placeholder
+from memsidecar_client.conversion.values import EMPTY, IS_ERROR, Piece, Value, check_distinct, joined, placeholder
 from memsidecar_client.v1.context_pb2 import BuildContextResponse
 from memsidecar_client.v1.message_pb2 import Message, Role, ToolCall
 
@@ -96,14 +96,17 @@ def _assistant(content: Value) -> list[Message]:
     message = Message(role=Role.ROLE_ASSISTANT)
     pieces: list[Piece] = []
     thoughts: list[Piece] = []
+    ids: list[Value] = []
     for block in content.items():
         kind = _kind(block, "assistant")
         if kind == "tool_use":
             message.tool_calls.append(_tool_call(block))
+            ids.append(block.field("id"))
         elif kind == "thinking":
             thoughts.append(Piece(block.field("thinking").text()))
         elif kind != "redacted_thinking":
             pieces.append(_piece(block, kind))
+    check_distinct(ids)
     message.content = joined(pieces, model=True)
     message.reasoning = joined(thoughts, model=False)
     if not message.content and not message.tool_calls:

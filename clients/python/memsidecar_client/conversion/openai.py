@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memsidecar_client.conversion.exchanges import Call, steps
-from memsidecar_client.conversion.values import EMPTY, Piece, Value, joined, placeholder
+from memsidecar_client.conversion.values import EMPTY, Piece, Value, check_distinct, joined, placeholder
 from memsidecar_client.v1.context_pb2 import BuildContextResponse
 from memsidecar_client.v1.message_pb2 import Message, Role, ToolCall
 
@@ -103,7 +103,9 @@ def _fill_assistant(message: Message, value: Value) -> None:
     thoughts = (value.field(key) for key in ("reasoning_content", "reasoning"))
     message.reasoning = next((thought.text() for thought in thoughts if thought.is_text() and thought.value), "")
     if not value.field("tool_calls").is_null():
-        message.tool_calls.extend(map(_tool_call, value.field("tool_calls").items()))
+        calls = list(value.field("tool_calls").items())
+        message.tool_calls.extend(map(_tool_call, calls))
+        check_distinct(call.field("id") for call in calls)
 
 
 def _audio(value: Value) -> str:

@@ -1,6 +1,7 @@
 """JSON values with the path that an error names, and the text of a content in parts."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -98,6 +99,15 @@ class Value:
         raise self.error(problem)
 
 
+def check_distinct(ids: Iterable[Value]) -> None:
+    """Raise ConversionError if two calls of a message have the same id: a result would belong to either."""
+    seen: set[str] = set()
+    for each in ids:
+        if each.value in seen:
+            raise each.error(f'"{each.value}" is the id of an earlier call of the message')
+        seen.add(each.value)
+
+
 def _kind(value: object) -> str:
     if value is None:
         return "null"
@@ -139,7 +149,7 @@ def joined(pieces: Iterable[Piece], model: bool) -> str:
 def object_of(text: str, otherwise: str) -> dict[str, Any]:
     """Return the JSON object in a text; any other text becomes the value of the key `otherwise`."""
     try:
-        value = json.loads(text, parse_constant=_reject)
+        value = json.loads(text, parse_constant=_reject, parse_float=_finite)
     except (ValueError, RecursionError):
         value = text
     return value if isinstance(value, dict) else {otherwise: value}
@@ -147,3 +157,11 @@ def object_of(text: str, otherwise: str) -> dict[str, Any]:
 
 def _reject(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(number: str) -> float:
+    """Return the number; 1e999 would become infinity, which is no JSON."""
+    value = float(number)
+    if not math.isfinite(value):
+        _reject(number)
+    return value

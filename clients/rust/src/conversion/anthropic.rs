@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::exchanges::{Call, steps};
-use super::values::{IS_ERROR, Node, Piece, Result, joined, object_of, or_empty};
+use super::values::{IS_ERROR, Node, Piece, Result, check_distinct, joined, object_of, or_empty};
 use crate::v1::value::Kind;
 use crate::v1::{BuildContextResponse, Message, Role, Struct, ToolCall, Value as Metadata};
 
@@ -142,15 +142,17 @@ fn messages_of(node: &Node) -> Result<Vec<Message>> {
 
 fn assistant(content: &Node) -> Result<Message> {
     let mut message = Message::default().with_role(Role::Assistant);
-    let (mut pieces, mut thoughts) = (Vec::new(), Vec::new());
+    let (mut calls, mut pieces, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
     for block in content.items()? {
         match kind_of(&block, "assistant")? {
-            "tool_use" => message.tool_calls.push(tool_call(&block)?),
+            "tool_use" => calls.push(block),
             "thinking" => thoughts.push(Piece::text(block.field("thinking")?.text()?)),
             "redacted_thinking" => (),
             kind => pieces.push(piece(&block, kind)?),
         }
     }
+    message.tool_calls = calls.iter().map(tool_call).collect::<Result<_>>()?;
+    check_distinct(&calls)?;
     message.content = joined(&pieces, true);
     message.reasoning = joined(&thoughts, false);
     if message.tool_calls.is_empty() {

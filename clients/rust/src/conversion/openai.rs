@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::exchanges::steps;
-use super::values::{EMPTY, Node, Piece, Result, joined};
+use super::values::{EMPTY, Node, Piece, Result, check_distinct, joined};
 use crate::v1::{BuildContextResponse, Message, Role, ToolCall};
 
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
@@ -144,7 +144,9 @@ fn fill_assistant(message: &mut Message, node: &Node) -> Result<()> {
     }
     let calls = node.field("tool_calls")?;
     if !calls.value.is_null() {
-        message.tool_calls = calls.items()?.map(|call| tool_call(&call)).collect::<Result<_>>()?;
+        let calls: Vec<_> = calls.items()?.collect();
+        message.tool_calls = calls.iter().map(tool_call).collect::<Result<_>>()?;
+        check_distinct(&calls)?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! JSON values with the path that an error names, and the text of a content in parts.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 /// The content of a message without any text: the sidecar stores no empty one, except with tool calls.
@@ -90,6 +92,19 @@ impl<'a> Node<'a> {
         };
         self.error(format!("{required} is required, not {kind}"))
     }
+}
+
+/// An error if two calls of a message have the same id: a result would belong to either.
+pub(super) fn check_distinct(calls: &[Node]) -> Result<()> {
+    let mut seen = HashSet::new();
+    for call in calls {
+        let id = call.field("id")?;
+        let text = id.text()?;
+        if !seen.insert(text) {
+            return Err(id.error(format!("\"{text}\" is the id of an earlier call of the message")));
+        }
+    }
+    Ok(())
 }
 
 /// The text of one part. A part that cannot be stored, as an image, has its type as a placeholder.

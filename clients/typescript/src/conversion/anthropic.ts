@@ -2,7 +2,17 @@
 
 import type { MessageInput, Role, ToolCallInput } from "../gen/types.js";
 import { type Call, type Context, stepsOf } from "./exchanges.js";
-import { EMPTY, IS_ERROR, joined, objectOf, type Piece, placeholder, textPiece, Value } from "./values.js";
+import {
+    checkDistinct,
+    EMPTY,
+    IS_ERROR,
+    joined,
+    objectOf,
+    type Piece,
+    placeholder,
+    textPiece,
+    Value,
+} from "./values.js";
 
 /** The first user message, which the API requires. */
 const BEGINNING = "(The conversation begins.)";
@@ -118,15 +128,17 @@ function messagesOf(value: Value): MessageInput[] {
 }
 
 function assistantOf(content: Value): MessageInput {
-    const toolCalls: ToolCallInput[] = [];
+    const calls: Value[] = [];
     const pieces: Piece[] = [];
     const thoughts: Piece[] = [];
     for (const block of content.items()) {
         const kind = kindOf(block, "assistant");
-        if (kind === "tool_use") toolCalls.push(callOf(block));
+        if (kind === "tool_use") calls.push(block);
         else if (kind === "thinking") thoughts.push(textPiece(block.field("thinking").text()));
         else if (kind !== "redacted_thinking") pieces.push(pieceOf(block, kind));
     }
+    const toolCalls = calls.map(callOf);
+    checkDistinct(calls);
     const text = joined(pieces, true);
     const reasoning = joined(thoughts, false);
     return {

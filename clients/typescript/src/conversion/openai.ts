@@ -2,7 +2,7 @@
 
 import type { MessageInput, Role, ToolCallInput } from "../gen/types.js";
 import { type Context, stepsOf } from "./exchanges.js";
-import { EMPTY, joined, type Piece, placeholder, textPiece, Value } from "./values.js";
+import { checkDistinct, EMPTY, joined, type Piece, placeholder, textPiece, Value } from "./values.js";
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
     ["system", "system"],
@@ -103,7 +103,10 @@ function messageOf(value: Value): MessageInput {
         content ||= value.field("refusal").optionalText() || audioOf(value.field("audio"));
         const reasoning = reasoningOf(value);
         if (reasoning !== "") message.reasoning = reasoning;
-        if (!calls.isNull && calls.items().length > 0) message.toolCalls = calls.items().map(callOf);
+        if (!calls.isNull && calls.items().length > 0) {
+            message.toolCalls = calls.items().map(callOf);
+            checkDistinct(calls.items());
+        }
     } else if (!calls.isNull && !(calls.isList && calls.items().length === 0)) {
         throw calls.error("only an assistant message has tool calls");
     }

@@ -82,7 +82,7 @@ export class Value {
 
     json(): string {
         try {
-            return JSON.stringify(this.value);
+            return JSON.stringify(this.value, finite);
         } catch (cause) {
             throw new ConversionError(this.path, `is not JSON: ${cause}`, { cause });
         }
@@ -113,6 +113,15 @@ export class Value {
     }
 }
 
+/** Throws if two calls of a message have the same id: a result would belong to either. */
+export function checkDistinct(calls: readonly Value[]): void {
+    const seen = new Set<unknown>();
+    for (const id of calls.map((call) => call.field("id"))) {
+        if (seen.has(id.value)) throw id.error(`"${id.value}" is the id of an earlier call of the message`);
+        seen.add(id.value);
+    }
+}
+
 /** The text of one part. A part that cannot be stored, as an image, has its type as a placeholder: "[image]". */
 export interface Piece {
     readonly text: string;
@@ -140,11 +149,17 @@ export function joined(pieces: Iterable<Piece>, model: boolean): string {
     return text;
 }
 
+/** Returns the value. JSON has no infinity: 1e999 would become one, and an infinity null. */
+function finite(_key: string, value: unknown): unknown {
+    if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError(`${value} is not JSON`);
+    return value;
+}
+
 /** Returns the JSON object in a text; any other text becomes the value of the key `otherwise`. */
 export function objectOf(text: string, otherwise: string): Record<string, unknown> {
     let value: unknown = text;
     try {
-        value = JSON.parse(text);
+        value = JSON.parse(text, finite);
     } catch {
         // Models write other texts, too.
     }

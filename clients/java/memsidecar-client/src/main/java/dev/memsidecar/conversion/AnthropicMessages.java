@@ -163,16 +163,19 @@ public final class AnthropicMessages {
         Message.Builder message = Message.newBuilder().setRole(Role.ROLE_ASSISTANT);
         List<Piece> pieces = new ArrayList<>();
         List<Piece> thoughts = new ArrayList<>();
+        List<Value> calls = new ArrayList<>();
         for (Value block : content.items().toList()) {
             String kind = kind(block, "assistant");
             switch (kind) {
-                case "tool_use" -> message.addToolCalls(toolCall(block));
+                case "tool_use" -> calls.add(block);
                 case "thinking" ->
                     thoughts.add(Piece.text(block.field("thinking").text()));
                 case "redacted_thinking" -> {}
                 default -> pieces.add(piece(block, kind));
             }
         }
+        calls.stream().map(AnthropicMessages::toolCall).forEach(message::addToolCalls);
+        Value.checkDistinct(calls);
         String text = Piece.joined(pieces, true);
         return message.setContent(message.getToolCallsCount() == 0 ? Piece.orEmpty(text) : text)
                 .setReasoning(Piece.joined(thoughts, false))

@@ -171,7 +171,9 @@ public final class OpenAiMessages {
                 .findFirst()
                 .ifPresent(thought -> message.setReasoning(thought.text()));
         if (!value.field("tool_calls").isNull()) {
-            value.field("tool_calls").items().map(OpenAiMessages::toolCall).forEach(message::addToolCalls);
+            List<Value> calls = value.field("tool_calls").items().toList();
+            calls.stream().map(OpenAiMessages::toolCall).forEach(message::addToolCalls);
+            Value.checkDistinct(calls);
         }
     }
 

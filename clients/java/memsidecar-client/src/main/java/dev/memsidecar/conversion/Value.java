@@ -1,7 +1,9 @@
 package dev.memsidecar.conversion;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -62,6 +64,17 @@ record Value(Object value, String path) {
             throw error("\"" + text() + "\" is none of " + String.join(", ", names));
         }
         return text();
+    }
+
+    /** Throws if two calls of a message have the same id: a result would belong to either. */
+    static void checkDistinct(List<Value> calls) {
+        Set<Object> seen = new HashSet<>();
+        for (Value call : calls) {
+            Value id = call.field("id");
+            if (!seen.add(id.value())) {
+                throw id.error("\"" + id.value() + "\" is the id of an earlier call of the message");
+            }
+        }
     }
 
     ConversionException error(String problem) {
