@@ -180,7 +180,7 @@ $(ADAPTERS_INSTALLED): pyproject.toml clients/python/pyproject.toml $(ADAPTERS_P
 
 setup-adapters: $(ADAPTERS_INSTALLED) ## Make .venv-adapters and install the Python client's adapters with their frameworks
 
-setup-tools: tools $(CHART_TOOLS_INSTALLED) $(LOAD) ## Build Helm, Kustomize and the load generator of the benchmarks, too (needs Go, and no .venv)
+setup-tools: tools $(CHART_TOOLS_INSTALLED) $(LOAD) ## Build grpcurl, Helm, Kustomize and the load generator into .tools/bin (needs Go, and no .venv)
 
 setup-all: setup $(CHART_PYTHON_INSTALLED) setup-tools setup-adapters ## Install what the tests of the chart and the adapters need, too (needs Go)
 
