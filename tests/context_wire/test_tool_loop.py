@@ -45,6 +45,8 @@ def exchange(number: int, result: str) -> list[Message]:
 def in_tool_loop(client: Client, *results: str) -> Agent:
     agent = new_agent(client, user=True)
     messages = [message for number, result in enumerate(results) for message in exchange(number, result)]
+    for number, message in enumerate(messages):
+        message.id = f"message-{number}"  # generated ids have different numbers of tokens in the markers of previews
     agent.conversation.add_batch(Message(role=ROLE_USER, content=TASK), *messages)
     return agent
 
