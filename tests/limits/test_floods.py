@@ -18,7 +18,7 @@ from memsidecar.access.policy import AccessRole
 from memsidecar.v1 import memory_pb2 as memory
 from tests.limits.refusals import refused
 from tests.support.process import Client, SidecarProcess
-from tests.support.waiting import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS, until
 from tests.tls.authority import Authority
 from tests.tls.server import TlsClient, tls_sidecar
 
@@ -49,6 +49,17 @@ class RestrictedSidecar:
     def assert_answers(self) -> None:
         with RawCaller(self.sidecar.address) as caller:
             assert caller.until_answered([caller.ask(COUNT, ASKING, self.bearer)], SECONDS) == [0]
+
+    def until_answers(self) -> None:
+        """Call as clients do: again, if the request took long to arrive and had to make room for others."""
+
+        def is_answered() -> bool:
+            with RawCaller(self.sidecar.address) as caller:
+                (status,) = caller.until_answered([caller.ask(COUNT, ASKING, self.bearer)], SECONDS)
+            assert status in (0, RESOURCE_EXHAUSTED)
+            return status == 0
+
+        until(is_answered)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +119,7 @@ def test_incomplete_requests_are_received_a_few_at_a_time(restricted: Restricted
         for caller in callers:
             caller.send([caller.call(ADD, restricted.bearer) for _ in range(32)], endless, 1.5)
         assert resident_mib(restricted.sidecar) - before < 150
-        restricted.assert_answers()
+        restricted.until_answers()
     restricted.assert_answers()
 
 
@@ -126,7 +137,7 @@ def test_health_calls_without_credentials_are_limited_too(restricted: Restricted
         # Who comes to announce it within a second is too large, who does not is late: so many at once take that long.
         assert set(probing.until_answered(streams, SECONDS)) <= {RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED}
         assert resident_mib(restricted.sidecar) - before < 80
-        restricted.assert_answers()
+        restricted.until_answers()
 
 
 def test_unauthenticated_calls_are_rejected_before_their_request_is_read(restricted: RestrictedSidecar) -> None:
