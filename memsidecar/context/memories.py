@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
+from memsidecar.context.rendering import SPEAKER_INDENT, SPOKEN_INDENT, encode_text
 from memsidecar.context.sections import CountTokens, Item, Line
-from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.message import Role, StoredMessage, speaker_label
 from memsidecar.domain.text import split_sentences
 from memsidecar.language.extractive.excerpt import passage
 from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, RankedHit
@@ -19,7 +20,6 @@ Place = tuple[int, int]
 "Session row and sequence of a message."
 
 OUTDATED, PARTLY_OUTDATED = "(superseded later)", "(partly superseded later)"
-_BETWEEN = " / "
 _NEIGHBOUR_TOKENS = 60
 "The size of the passage that is shown of a neighbour."
 _MAX_ELLIPTIC_TERMS = 6
@@ -35,7 +35,6 @@ _ELLIPTIC = re.compile(
 "How an answer begins that is not understood without the message before it."
 _MAX_READS = 4
 "Memories whose neighbours are read. Each costs a read of the journal."
-_SPEAKERS: dict[int, str] = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 
 
 class DecodedMessage(NamedTuple):
@@ -65,10 +64,6 @@ class MemoryItem(NamedTuple):
     superseded: tuple[DecodedMessage, ...] = ()
     outdated: frozenset[Place] = frozenset()
     needs_superseded: bool = False
-
-
-def speaker(message: Message) -> str:
-    return message.name or _SPEAKERS[message.role]
 
 
 def decode(located: LocatedMessage) -> DecodedMessage:
@@ -119,7 +114,8 @@ class MemoryWriter:
 
     def _line(self, messages: Sequence[tuple[DecodedMessage, int]], outdated: frozenset[Place]) -> Line:
         first, _ = messages[0]
-        text = _BETWEEN.join([self._spoken(found, limit, found.place in outdated) for found, limit in messages])
+        spoken = [self._spoken(found, limit, found.place in outdated) for found, limit in messages]
+        text = f"\n{SPEAKER_INDENT}".join(spoken)
         session, sequence = first.place
         return Line(text, session, first.time_us, sequence, self.now_us)
 
@@ -129,7 +125,7 @@ class MemoryWriter:
             content = passage(content, self.terms, max_tokens, self.count)
         if is_outdated:
             content += f" {PARTLY_OUTDATED if len(split_sentences(content)) > 1 else OUTDATED}"
-        return f"{speaker(found.wire)}: {content}"
+        return f"{speaker_label(found.wire.name, found.role)}: {encode_text(content, SPOKEN_INDENT)}"
 
     def is_cut(self, found: DecodedMessage) -> bool:
         return found.located.message.tokens > self.max_tokens

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memsidecar.context.budgets import ContextRequest
+from memsidecar.context.rendering import encode_label
 from memsidecar.context.sections import Item, format_date
 from memsidecar.context.window import ConversationWindow, WindowMessage
 from memsidecar.domain.message import Role, StoredMessage
@@ -14,7 +15,7 @@ from memsidecar.layers.artifacts.artifact import StoredArtifact
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.documents.documents import ChunkHit
 from memsidecar.layers.semantic.fact import KnownFact
-from memsidecar.layers.semantic.facts import Facts, fact_text, order_for_context
+from memsidecar.layers.semantic.facts import Facts, fact_label, order_for_context
 from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.layers.summaries.update import SummarySchedule
 from memsidecar.layers.working.conversation import Conversation
@@ -122,7 +123,7 @@ class ContextSources:
         return tuple(
             Item(
                 fact.id,
-                fact_text(fact),
+                f"{encode_label(fact_label(fact), ': ')}: {fact.value}",
                 message_ids=fact.source_message_ids,
                 session_id=fact.session_id,
                 score=fact.confidence,
@@ -165,7 +166,7 @@ def _chunk(hit: ChunkHit) -> Item:
     name = document.title or document.source or document.id
     return Item(
         f"{document.id}#{hit.index}",
-        f"[{name}] {hit.chunk.text.strip()}",
+        f"[{encode_label(name, '] ')}] {hit.chunk.text.strip()}",
         session_id=document.owner.session_id,
         score=hit.score,
         parts=hit.parts,
@@ -189,4 +190,4 @@ def _is_said_in(line: str, task: str) -> bool:
 
 def _artifact_text(artifact: StoredArtifact, now_us: int) -> str:
     origin = ", ".join(part for part in (artifact.source, format_date(artifact.create_time_us, now_us)) if part)
-    return f"[{origin}] {artifact.content.strip()}"
+    return f"[{encode_label(origin, '] ')}] {artifact.content.strip()}"

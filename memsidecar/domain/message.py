@@ -1,5 +1,7 @@
-"""Messages: roles, flags, drafts before a commit, stored messages after it."""
+"""Messages: roles, labels of speakers, flags, drafts before a commit, stored messages after it."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
@@ -13,6 +15,26 @@ class Role(IntEnum):
     USER = 2
     ASSISTANT = 3
     TOOL = 4
+
+
+_ROLE_LABELS: dict[int, str] = {role: role.name.capitalize() for role in Role}
+_ROLE_WORDS = ("user", "assistant", "system", "tool", "developer", "human", "ai")
+_ROLE_LABEL = re.compile(rf"\s*(?:{'|'.join(_ROLE_WORDS)})\s{{0,8}}[:\uff1a]", re.IGNORECASE)
+MAX_LABEL_CHARACTERS = 40
+
+
+def speaker_label(name: str, role: int) -> str:
+    """Return the speaker's name where it can stand before a colon and is not that of a role, else the role."""
+    label = " ".join(name.replace(":", " ").split())
+    if not label[:1].isalnum() or len(label) > MAX_LABEL_CHARACTERS:
+        return _ROLE_LABELS.get(role, "User")
+    first = filter(str.isalnum, unicodedata.normalize("NFKC", label.split(" ", 1)[0]))
+    return _ROLE_LABELS.get(role, "User") if "".join(first).casefold() in _ROLE_WORDS else label
+
+
+def begins_with_role(text: str) -> bool:
+    """Tell whether a text begins like what a speaker said: "Assistant: I agreed."."""
+    return _ROLE_LABEL.match(text) is not None
 
 
 class Flag(IntFlag):

@@ -35,11 +35,6 @@ def truncate_to_sentences(text: str, max_tokens: int, count: Callable[[str], int
     return "".join(parts[:fitting]).rstrip()
 
 
-def escape_markers(text: str) -> str:
-    """Return the text with our markers replaced, so that stored text cannot open or close an injected block."""
-    return text.replace(OPENING_MARKER, "[memsidecar]").replace(CLOSING_MARKER, "[/memsidecar]")
-
-
 def strip_injected(text: str) -> str:
     """Return the text without injected blocks. A block without a closing marker reaches to the end of the text."""
     return _INJECTED.sub("", text) if OPENING_MARKER in text else text

@@ -40,7 +40,7 @@ def test_after_twelve_messages_there_is_a_summary_and_its_turns_are_omitted(clie
     assert 0 < summary.tokens <= 400 and summary.text
     built = agent.build_recent()
     assert [message.sequence for message in stored_messages(built.messages)] == list(range(7, 13))
-    assert summary.text in built.messages[0].content
+    assert summary.text.replace("\n", "\n  ") in built.messages[0].content
     assert [item.id for item in section_of(built, "SUMMARY").items] == [summary.id]
 
 

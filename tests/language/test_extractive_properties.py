@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.domain.message import Role
+from memsidecar.domain.message import Role, speaker_label
 from memsidecar.language.contract import Utterance
-from memsidecar.language.extractive.sentences import speaker_label, summary_sentences
+from memsidecar.language.extractive.sentences import summary_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
 
@@ -58,7 +58,7 @@ def test_it_says_only_what_was_said_and_in_that_order(before: str, said: list[Ut
     sources = [before, *(utterance.text for utterance in said)]
     at = offset = 0
     for line in summary.splitlines():
-        for sentence in _sentences(line, {speaker_label(utterance) for utterance in said}):
+        for sentence in _sentences(line, {speaker_label(utterance.name, utterance.role) for utterance in said}):
             at, offset = _next(sources, sentence, at, offset)
 
 

@@ -9,7 +9,7 @@ from memsidecar.domain.errors import NotFound, SessionOwnerMismatch
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.record_cache import RecordCache
 from memsidecar.layers.semantic.fact import PutFact
-from memsidecar.layers.semantic.facts import FactQuery, Facts, fact_text
+from memsidecar.layers.semantic.facts import FactQuery, Facts, fact_label
 from memsidecar.stores.contract import Append, Erase, Journal, Owner, PendingCommand, RecordKind, RecordQuery
 from tests.conformance.builders import append, draft
 from tests.semantic.builders import ANN, INTEREST, PROFILE, client_fact, delete, fact, put, values
@@ -235,15 +235,15 @@ def test_an_undated_put_is_stored_as_the_newest(facts: Facts) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "text"),
+    ("key", "value", "label"),
     [
-        ("city", "Rome", "city: Rome"),
-        ("marital_status", "single", "marital status: single"),
-        ("dislikes:olives", "olives", "dislikes: olives"),
-        ("uses:postgres", "Postgres 16", "uses: Postgres 16"),
-        ("skill:rust", "new to Rust", "skill: new to Rust"),
-        ("db:replica", "Rome", "db:replica: Rome"),
+        ("city", "Rome", "city"),
+        ("marital_status", "single", "marital status"),
+        ("dislikes:olives", "olives", "dislikes"),
+        ("uses:postgres", "Postgres 16", "uses"),
+        ("skill:rust", "new to Rust", "skill"),
+        ("db:replica", "Rome", "db:replica"),
     ],
 )
-def test_the_text_of_a_fact_repeats_nothing_of_its_key(key: str, value: str, text: str) -> None:
-    assert fact_text(fact(value, key=key)) == text
+def test_the_label_of_a_fact_repeats_nothing_of_its_value(key: str, value: str, label: str) -> None:
+    assert fact_label(fact(value, key=key)) == label

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from memsidecar.domain.message import Role
+from memsidecar.domain.message import MAX_LABEL_CHARACTERS, begins_with_role, speaker_label
 from memsidecar.domain.text import split_sentences
 from memsidecar.language.contract import Utterance
 
@@ -113,7 +113,6 @@ def _outside_data(line: str) -> Iterator[str]:
 
 
 MAX_SENTENCE_CHARACTERS = 240  # a longer sentence, such as an unpunctuated paragraph, is cut
-_MAX_LABEL_CHARACTERS = 40
 _MAX_ABBREVIATION_CHARACTERS = 16
 
 _LIST_MARKER = re.compile(r"\A(?:[-*+>•#]+\s+|\d{1,3}[.)]\s+)+")
@@ -125,8 +124,7 @@ _ABBREVIATION = re.compile(
 _LETTER = re.compile(r"[^\W_]")
 _SPACE = re.compile(r"\s")
 _PAUSE = re.compile(r"[,;:\u3001\uff0c\uff1b]\s*|\s+[-\u2013\u2014]+\s+")
-_LABEL = re.compile(rf"([^\W_][^:\n]{{0,{_MAX_LABEL_CHARACTERS - 1}}}): (?=\S)")
-_ROLE_LABELS = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool", Role.SYSTEM: "System"}
+_LABEL = re.compile(rf"([^\W_][^:\n]{{0,{MAX_LABEL_CHARACTERS - 1}}}): (?=\S)")
 
 
 class SpokenSentence(NamedTuple):
@@ -137,8 +135,11 @@ class SpokenSentence(NamedTuple):
 
 
 def utterance_sentences(utterance: Utterance) -> Iterator[SpokenSentence]:
-    label = speaker_label(utterance)
-    return (SpokenSentence(label, sentence) for sentence in prose_sentences(utterance.text))
+    """Yield the sentences of prose. One that begins with a role ("Assistant: ") is a quotation and left out."""
+    label = speaker_label(utterance.name, utterance.role)
+    for sentence in prose_sentences(utterance.text):
+        if not begins_with_role(sentence):
+            yield SpokenSentence(label, sentence)
 
 
 def summary_sentences(summary: str, labels: Collection[str]) -> Iterator[SpokenSentence]:
@@ -146,14 +147,6 @@ def summary_sentences(summary: str, labels: Collection[str]) -> Iterator[SpokenS
     for line in summary.splitlines():
         label, text = _split_label(line.strip(), labels)
         yield from (SpokenSentence(label, sentence) for sentence in line_sentences(text))
-
-
-def speaker_label(utterance: Utterance) -> str:
-    """Return the speaker's name where it can stand at the start of a line, else the role."""
-    name = " ".join(utterance.name.replace(":", " ").split())
-    if name[:1].isalnum() and len(name) <= _MAX_LABEL_CHARACTERS:
-        return name
-    return _ROLE_LABELS.get(Role(utterance.role), "User") if utterance.role in list(Role) else "User"
 
 
 def _split_label(line: str, labels: Collection[str]) -> tuple[str, str]:

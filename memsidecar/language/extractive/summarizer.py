@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from memsidecar.domain.message import Role
+from memsidecar.domain.message import Role, speaker_label
 from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.selection import Candidate, CandidateBuilder, Salience, select
 from memsidecar.language.extractive.sentences import (
     LineWriter,
     SpokenSentence,
-    speaker_label,
     summary_sentences,
     utterance_sentences,
 )
@@ -42,7 +41,7 @@ class ExtractiveSummarizer:
         new = [sentence for utterance in spoken for sentence in utterance_sentences(utterance)]
         if not new and self.count(before) <= max_tokens:
             return before
-        labels = {speaker_label(utterance) for utterance in utterances}
+        labels = {speaker_label(utterance.name, utterance.role) for utterance in utterances}
         former = list(summary_sentences(before, labels))
         sentences = [*former, *new]
         draft = _Draft(sentences, self.count, max_tokens)

@@ -224,9 +224,8 @@ def _age(fact: KnownFact) -> tuple[int, str, str]:
     return fact.extracted_us, fact.key, fact.value
 
 
-def fact_text(fact: KnownFact) -> str:
-    """Return the fact as prompt text. What the key repeats of the value ("uses:postgres") is written once."""
+def fact_label(fact: KnownFact) -> str:
+    """Return the key for prompts. What it repeats of the value ("uses:postgres") is left out."""
     prefix, _, suffix = fact.key.partition(":")
     is_repeated = bool(suffix) and re.search(rf"(?<!\w){re.escape(suffix)}", fact.value, re.IGNORECASE) is not None
-    key = prefix if is_repeated else fact.key
-    return f"{key.replace('_', ' ')}: {fact.value}"
+    return (prefix if is_repeated else fact.key).replace("_", " ")
