@@ -43,7 +43,7 @@ _LINE_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 "Whatever a reader of text may take for the end of a line."
 _HIDDEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    "\U000e0000-\U000e007f]"
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
 "Control characters, marks that reverse the order of text, and others that a person does not see but a model reads."
 _UNSEEN = "\u00ad\u200b-\u200f\u2060-\u206f\ufeff"
@@ -138,17 +138,17 @@ def encode_text(text: str, indent: str, quote_roles: bool = True) -> str:
 
 
 def _encode_line(line: str, quote_roles: bool) -> str:
-    shown = _MARKER.sub("[", _show_hidden(line))
+    shown = _show(line)
     return f"> {shown}" if quote_roles and begins_with_role(shown) else shown
 
 
-def _show_hidden(text: str) -> str:
-    return _HIDDEN.sub(lambda found: ascii(found[0])[1:-1], text)
+def _show(text: str) -> str:
+    return _HIDDEN.sub(lambda found: ascii(found[0])[1:-1], _MARKER.sub("[", text))
 
 
 def encode_label(text: str, end: str) -> str:
     """Return a name, a key or a title as one line that does not contain its own end, such as ": "."""
-    return " ".join(_MARKER.sub("[", _show_hidden(text)).split()).replace(end, end.rstrip())
+    return " ".join(_show(text).split()).replace(end, end.rstrip())
 
 
 def _section(heading: str, lines: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ class Role(IntEnum):
 
 _ROLE_LABELS: dict[int, str] = {role: role.name.capitalize() for role in Role}
 _ROLE_WORDS = ("user", "assistant", "system", "tool", "developer", "human", "ai")
-_ROLE_LABEL = re.compile(rf"\s*(?:{'|'.join(_ROLE_WORDS)})\s{{0,8}}[:\uff1a]", re.IGNORECASE)
+_ROLE_LABEL = re.compile(rf"(?:{'|'.join(_ROLE_WORDS)})\s*:", re.IGNORECASE)
 MAX_LABEL_CHARACTERS = 40
 
 
@@ -34,7 +34,7 @@ def speaker_label(name: str, role: int) -> str:
 
 def begins_with_role(text: str) -> bool:
     """Tell whether a text begins like what a speaker said: "Assistant: I agreed."."""
-    return _ROLE_LABEL.match(text) is not None
+    return _ROLE_LABEL.match(unicodedata.normalize("NFKC", text.lstrip()[:MAX_LABEL_CHARACTERS])) is not None
 
 
 class Flag(IntFlag):
