@@ -122,6 +122,16 @@ def test_a_refused_start_creates_no_ballast(folder: Path) -> None:
     assert not (folder / "ballast").exists()
 
 
+def test_writes_go_on_with_a_directory_in_place_of_the_ballast(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (folder / "ballast").mkdir(parents=True)
+    for size in (PAGE, 0, PAGE):
+        with opened(folder, ballast_bytes=size) as journal:
+            append(journal, draft("one"), draft("two"))
+            append(journal, draft("three"))
+    warnings = [record.getMessage() for record in caplog.records if "cannot be removed" in record.getMessage()]
+    assert 1 <= len(warnings) <= 3, "not with each commit"
+
+
 def test_the_ballast_survives_a_restart_and_has_the_configured_size(folder: Path) -> None:
     for size in (4 * PAGE, 4 * PAGE, PAGE, 0):
         with opened(folder, ballast_bytes=size) as journal:

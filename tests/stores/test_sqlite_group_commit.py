@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.domain.errors import DiskFull, IdConflict
+from memsidecar.domain.errors import DiskFull, FatalStoreError, IdConflict, ShuttingDown
 from memsidecar.domain.message import Draft
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
@@ -25,6 +25,7 @@ from memsidecar.stores.contract import (
     UpdateWindowExclusive,
 )
 from memsidecar.stores.sqlite import wal
+from memsidecar.stores.sqlite.group_commit import Committer
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.builders import (
     ANN,
@@ -46,6 +47,25 @@ from tests.conformance.builders import (
 from tests.stores.directories import OTHER, another_process, bytes_of, opened
 from tests.support.small_disk import small_disk_at
 from tests.support.waiting import HANG_SECONDS
+
+
+def test_a_committer_that_fails_between_groups_refuses_all_and_says_so() -> None:
+    reached, failures = threading.Event(), list[FatalStoreError]()
+
+    def fail() -> None:
+        reached.wait()
+        raise IsADirectoryError("ballast")
+
+    committer = Committer(lambda _: None, fail, failures.append, max_delay_seconds=0)
+    waiting = PendingCommand(Append(KEY, "", (draft("a"),)))
+    committer.submit(waiting)
+    reached.set()
+    with pytest.raises(FatalStoreError, match="ballast"):
+        waiting.wait()
+    committer.close()
+    assert len(failures) == 1
+    with pytest.raises(ShuttingDown):
+        committer.submit(PendingCommand(Append(KEY, "", (draft("b"),))))
 
 
 @contextmanager

@@ -145,7 +145,7 @@ class Ballast:
     def __init__(self, path: Path, size_bytes: int) -> None:
         self._path = path
         self._size_bytes = size_bytes
-        self.held_bytes = path.stat().st_size if path.exists() else 0
+        self.held_bytes = path.stat().st_size if path.is_file() else 0
         self._retry_at = 0.0
         if self.held_bytes > size_bytes:
             self.drop()
@@ -163,14 +163,22 @@ class Ballast:
         try:
             _allocate(self._path, size)
             self.held_bytes = size
-        except OSError:
-            self.drop()
+        except OSError as error:
+            log.debug("%s is not allocated: %s", self._path.name, error)
+            self._remove()
 
     def drop(self) -> int:
         """Delete the ballast, and return its size. It may be allocated again at once."""
-        held, self.held_bytes, self._retry_at = self.held_bytes, 0, 0.0
-        self._path.unlink(missing_ok=True)
+        held, self._retry_at = self.held_bytes, 0.0
+        self._remove()
         return held
+
+    def _remove(self) -> None:
+        self.held_bytes = 0
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("%s cannot be removed, so there is no room in reserve: %s", self._path, error)
 
 
 def free_bytes(directory: Path) -> int:

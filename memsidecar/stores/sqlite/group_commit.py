@@ -50,8 +50,8 @@ class Committer:
     """Takes commands from any thread, and hands them to `write` in groups, in order, on its own thread.
 
     `write` completes every command of its group. `purge_step` runs between groups; it returns in how many seconds it is
-    due again, or None. A FatalStoreError ends the thread: all commands are refused, and `on_fatal` decides about the
-    process.
+    due again, or None. An error of it, and a FatalStoreError, end the thread: all commands are refused, and `on_fatal`
+    decides about the process.
     """
 
     def __init__(
@@ -98,8 +98,14 @@ class Committer:
             while self._purge_step() == 0:
                 pass
         except FatalStoreError as error:
-            self._refuse_all(error)
-            self._on_fatal(error)
+            self._end(error)
+        except Exception as bug:  # the edge of the thread: without it no write would ever be answered
+            log.exception("the committer failed between two groups")
+            self._end(FatalStoreError(f"the committer failed: {bug}"))
+
+    def _end(self, error: FatalStoreError) -> None:
+        self._refuse_all(error)
+        self._on_fatal(error)
 
     def _commit_next(self) -> bool:
         """Commit one group; return False after the last."""
