@@ -1,8 +1,9 @@
 """Group commit, full disks, and the size of the write-ahead log."""
 
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from memsidecar.stores.contract import (
     UpdateWindow,
     UpdateWindowExclusive,
 )
-from memsidecar.stores.sqlite import wal
+from memsidecar.stores.sqlite import session_commands, wal, writer_state
 from memsidecar.stores.sqlite.group_commit import Committer
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.builders import (
@@ -252,3 +253,15 @@ def test_the_write_ahead_log_stays_bounded_while_reads_overlap(folder: Path, mon
                 largest = max(largest, journal.stats().wal_bytes)
         assert journal.stats().file_bytes > limit
     assert largest < 8 * limit
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 300])
+def test_messages_are_looked_up_by_the_index_of_their_ids(folder: Path, pairs: int) -> None:
+    """By the primary key each Add after a restart would read the whole session."""
+    with opened(folder) as journal:
+        append(journal, *(draft(str(number)) for number in range(5)))
+    queries: dict[str, list[object]] = {writer_state._query(pairs): [1, 2] * pairs, session_commands._FIND: [1, 2, "a"]}
+    with closing(sqlite3.connect(folder / "journal.db")) as connection:
+        for query, values in queries.items():
+            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
+            assert "SEARCH m USING INDEX message_ids (session=? AND id_hash=?)" in plan

@@ -36,7 +36,7 @@ _OLDEST = f"""SELECT m.sequence FROM messages m WHERE m.session = ? AND m.sequen
 _SHORTEN = "UPDATE messages SET displayed_lsn = ?, displayed_tokens = ?, flags = ? WHERE session = ? AND sequence = ?"
 _PRUNE = f"UPDATE messages AS m SET flags = flags | {int(Flag.PRUNED)} WHERE m.session = ? AND {_LISTED}"
 
-_FIND = """SELECT m.lsn, m.displayed_lsn FROM messages m JOIN log l ON l.lsn = m.lsn
+_FIND = """SELECT m.lsn, m.displayed_lsn FROM messages m INDEXED BY message_ids JOIN log l ON l.lsn = m.lsn
   WHERE m.session = ? AND m.id_hash = ? AND l.id = ?"""
 _READ_VERSION = """SELECT {columns}, l.body, l.crc FROM log l
   JOIN messages m ON m.session = l.session AND m.sequence = l.sequence WHERE l.lsn = ?"""

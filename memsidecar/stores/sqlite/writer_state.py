@@ -74,9 +74,10 @@ def find_existing(
 
 
 def _query(pair_count: int) -> str:
+    # Without statistics SQLite chooses the primary key for a single pair, and reads the whole session.
     return f"""WITH wanted(session, hash) AS (VALUES {", ".join(["(?, ?)"] * pair_count)})
       SELECT m.session, l.id, m.sequence, m.tokens, m.fingerprint FROM wanted
-      CROSS JOIN messages m ON m.session = wanted.session AND m.id_hash = wanted.hash
+      CROSS JOIN messages m INDEXED BY message_ids ON m.session = wanted.session AND m.id_hash = wanted.hash
       JOIN log l ON l.lsn = m.lsn"""
 
 
