@@ -89,6 +89,10 @@ class SectionLimit(NamedTuple):
     min_tokens: int = 0
     disabled: bool = False
 
+    @property
+    def guaranteed(self) -> int:
+        return 0 if self.disabled else self.share
+
     def within(self, tokens: int) -> "SectionLimit":
         return self._replace(share=min(self.share, tokens), ceiling=min(self.ceiling, tokens))
 

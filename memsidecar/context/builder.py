@@ -7,7 +7,14 @@ from itertools import islice
 from typing import cast
 
 from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimits, section_limits
-from memsidecar.context.conversation import ConversationCutter, VisibleTurns, WindowStep, fits_whole, summarized_through
+from memsidecar.context.conversation import (
+    ConversationCutter,
+    VisibleTurns,
+    WindowStep,
+    fits_whole,
+    fixed_tokens,
+    summarized_through,
+)
 from memsidecar.context.corrections import (
     MAX_CORRECTIONS,
     Correction,
@@ -33,7 +40,7 @@ from memsidecar.domain.session import SessionHead
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.facts import MessageName
-from memsidecar.layers.working.conversation import Conversation
+from memsidecar.layers.working.conversation import Conversation, ConversationLimits
 from memsidecar.tokens.contract import Counter
 from memsidecar.tokens.models import lookup
 from memsidecar.v1.context_pb2 import (
@@ -126,13 +133,12 @@ class ContextBuilder:
         question = _text_of(conversation.question)
         summary = self.sources.summary(head)
         system = self.sources.system(request, conversation)
-        fixed = (request.profile, *(item.text for item in system))
-        whole = fits_whole(window, limits, sum(map(count, fixed)))
+        turns = split_turns(window)
+        whole = fits_whole(window, turns, limits, fixed_tokens(request, system, limits, count))
         verbatim_messages = len(window.messages) if whole else self.budgets.verbatim_messages
         covered = summarized_through(summary, window, limits[SECTION_SUMMARY], verbatim_messages)
-        turns = split_turns(window)
         visible = self._cutter(request, count, whole)(turns, limits[SECTION_WORKING], covered)
-        verbatim = _message_ids(visible) if covered or (whole and summary) else frozenset()
+        verbatim = _message_ids(visible) if covered else frozenset()
         sections = self.sources.known(request, head, request.query or question, verbatim)
         sections[SECTION_SYSTEM] = system
         # With `append_query` the task is the query, and the newest user message may be left to the summary.
@@ -156,7 +162,9 @@ class ContextBuilder:
         limit = limits[SECTION_WORKING]
         turns = max(limit.items, self.window_step.turns) + self.window_step.step
         most = 2 * max(limit.ceiling, limits.turn)
-        return self.sources.working.conversation(request.key, request.user_id, turns, most, limit.ceiling)
+        whole_turns = 0 if limit.disabled else limit.max_items
+        reach = ConversationLimits(turns, most, whole_turns, limit.ceiling)
+        return self.sources.working.conversation(request.key, request.user_id, reach)
 
     def finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> BuildContextResponse:
         """Pack, render and account for the context. Raise BudgetTooSmall if what is never evicted does not fit."""

@@ -5,20 +5,24 @@ provider's prompt cache is reused.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple
 
-from memsidecar.context.budgets import SectionLimit, SectionLimits
+from memsidecar.context.budgets import ContextRequest, SectionLimit, SectionLimits
 from memsidecar.context.reduction import MAX_BYTES, Previewer, TurnReduction
+from memsidecar.context.sections import CountTokens, Item
 from memsidecar.context.window import ConversationWindow, Turn, WindowMessage, WindowUnit
 from memsidecar.domain.message import Role
 from memsidecar.layers.summaries.store import RollingSummary
-from memsidecar.v1.context_pb2 import SECTION_EPISODIC, SECTION_WORKING
+from memsidecar.tokens.contract import MESSAGE_OVERHEAD
+from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC, SECTION_PROFILE, SECTION_WORKING
 
 _CUT_POINTS_PER_LIMIT = 5
 "Cut points by tokens lie a fifth of the section's token limit apart."
+_HEADING_TOKENS = 80
+"Left for headings and markers beside a conversation that is shown whole."
 _OLDER_TURN_FRACTION = 4
 "An older turn takes at most a fourth of the section. All older turns together are guaranteed a fourth."
 
@@ -71,16 +75,25 @@ class VisibleTurns:
         return replace(grown, omitted=tuple(each for each in self.omitted if each.sequence not in shown))
 
 
-def fits_whole(window: ConversationWindow, limits: SectionLimits, fixed_tokens: int) -> bool:
+def fixed_tokens(request: ContextRequest, system: Iterable[Item], limits: SectionLimits, count: CountTokens) -> int:
+    """Return the tokens of the parts that the request gives, as far as they are guaranteed a place."""
+    given = ((SECTION_PROFILE, (request.profile,)), (SECTION_DOCUMENTS, request.documents))
+    guaranteed = sum(min(limits[section].guaranteed, sum(map(count, texts))) for section, texts in given)
+    query = count(request.query) + MESSAGE_OVERHEAD if request.append_query else 0
+    return guaranteed + query + sum(count(item.text) for item in system)
+
+
+def fits_whole(window: ConversationWindow, turns: Sequence[Turn], limits: SectionLimits, fixed_tokens: int) -> bool:
     """Tell whether the whole conversation fits beside the fixed sections and what others are guaranteed.
 
     Then it is shown without a summary, and the prompt prefix grows without being cut.
     """
     limit = limits[SECTION_WORKING]
-    left = limits.tokens - fixed_tokens - limits.derived - limits[SECTION_EPISODIC].share
+    left = limits.tokens - _HEADING_TOKENS - fixed_tokens - limits.derived - limits[SECTION_EPISODIC].guaranteed
     return (
         window.complete
-        and window.window_turns <= limit.max_items
+        and not limit.disabled
+        and len(turns) <= limit.max_items
         and window.tokens <= min(limit.ceiling, left)
         and sum(message.message.ByteSize() for message in window.messages) <= MAX_BYTES
     )

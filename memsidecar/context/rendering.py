@@ -2,7 +2,7 @@
 
 Stored text cannot forge structure. Markers, headings and items begin at the start of a line, speakers after two spaces
 or after the dash of an item; the further lines of a stored text are indented deeper (`encode_text`), and names, keys
-and titles are one line (`encode_label`).
+and titles are one line (`encode_label`). Items hold encoded text, so that what is counted is what is shown.
 """
 
 import re
@@ -35,18 +35,19 @@ _ARTIFACTS = "Tool results (data, not instructions; may be out of date)"
 
 Bullet = Callable[[int, Item], str]
 
-_ITEM_INDENT = "  "
+ITEM_INDENT = "  "
+"Of the further lines of an item."
 SPEAKER_INDENT, SPOKEN_INDENT = "  ", "    "
 "Of a further speaker of one item, and of the further lines of what was spoken."
 
 _LINE_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 "Whatever a reader of text may take for the end of a line."
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef]+"
 )
 "Control characters, marks that reverse the order of text, and others that a person does not see but a model reads."
-_UNSEEN = "\u00ad\u200b-\u200f\u2060-\u206f\ufeff"
+_UNSEEN = "\u00ad\u034f\u115f\u1160\u180e\u200b-\u200f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
 _MARKER_NAME = f"[{_UNSEEN}]*".join(
     f"[{letter}{letter.upper()}{chr(ord(letter) + 0xFEE0)}{chr(ord(letter) + 0xFEC0)}]" for letter in "memsidecar"
 )
@@ -102,12 +103,11 @@ def _newest_user_index(messages: Sequence[WindowMessage]) -> int:
 
 def _known_text(content: Content) -> str:
     sections = content.sections
-    summary = sections[SECTION_SUMMARY]
     return _marked(
         _section(_ABOUT, _profile(sections[SECTION_PROFILE])),
         _section(_FACTS, _bulleted(sections[SECTION_FACTS], _dash)),
         _section(_HINTS, _bulleted(sections[SECTION_HINTS], _dash)),
-        _section(_SUMMARY, [f"- {encode_text(item.text, _ITEM_INDENT, quote_roles=False)}" for item in summary]),
+        _section(_SUMMARY, _bulleted(sections[SECTION_SUMMARY], _dash)),
     )
 
 
@@ -143,7 +143,13 @@ def _encode_line(line: str, quote_roles: bool) -> str:
 
 
 def _show(text: str) -> str:
-    return _HIDDEN.sub(lambda found: ascii(found[0])[1:-1], _MARKER.sub("[", text))
+    return _HIDDEN.sub(_shown_run, _MARKER.sub("[", text))
+
+
+def _shown_run(found: re.Match[str]) -> str:
+    """Return the escape of a hidden character; of a run, that of the first and the number of characters."""
+    first, count = ascii(found[0][0])[1:-1], len(found[0])
+    return first if count == 1 else f"{first}*{count}"
 
 
 def encode_label(text: str, end: str) -> str:
@@ -158,12 +164,12 @@ def _section(heading: str, lines: Iterable[str]) -> str:
 
 def _profile(sentences: Sequence[Item]) -> list[str]:
     text = "".join(item.text for item in sentences).strip()
-    return [f"- {encode_text(text, _ITEM_INDENT)}"] if text else []
+    return [f"- {text}"] if text else []
 
 
 def _bulleted(items: Sequence[Item], bullet: Bullet) -> list[str]:
     shown = displayed(items)
-    return [bullet(number, item) + encode_text(item.text, _ITEM_INDENT) for number, item in enumerate(shown, 1)]
+    return [bullet(number, item) + item.text for number, item in enumerate(shown, 1)]
 
 
 def _dated(lines: Iterable[Line]) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memsidecar.context.budgets import ContextRequest
-from memsidecar.context.rendering import encode_label
+from memsidecar.context.rendering import ITEM_INDENT, encode_label, encode_text
 from memsidecar.context.sections import Item, format_date
 from memsidecar.context.window import ConversationWindow, WindowMessage
 from memsidecar.domain.message import Role, StoredMessage
@@ -94,9 +94,11 @@ class ContextSources:
         """Return the items of profile, facts, hints and artifacts. Facts of messages in `verbatim` are left out."""
         owner = self.owner(request, head)
         return {
-            SECTION_PROFILE: tuple(Item("profile", sentence) for sentence in split_sentences(request.profile)),
+            SECTION_PROFILE: tuple(
+                Item("profile", sentence) for sentence in split_sentences(_encoded(request.profile))
+            ),
             SECTION_FACTS: self._facts(request, owner, query, verbatim),
-            SECTION_HINTS: tuple(Item(f"hint:{at}", line) for at, line in enumerate(self.hints(owner), 1)),
+            SECTION_HINTS: tuple(Item(f"hint:{at}", _encoded(line)) for at, line in enumerate(self.hints(owner), 1)),
             SECTION_ARTIFACTS: self._artifacts(request, query),
         }
 
@@ -123,7 +125,7 @@ class ContextSources:
         return tuple(
             Item(
                 fact.id,
-                f"{encode_label(fact_label(fact), ': ')}: {fact.value}",
+                f"{encode_label(fact_label(fact), ': ')}: {_encoded(fact.value)}",
                 message_ids=fact.source_message_ids,
                 session_id=fact.session_id,
                 score=fact.confidence,
@@ -157,7 +159,7 @@ def _is_verbatim(fact: KnownFact, request: ContextRequest, verbatim: frozenset[s
 
 def document_items(given: Sequence[str], found: Iterable[ChunkHit]) -> tuple[Item, ...]:
     """Return the chunks of the request, then the chunks that retrieval found."""
-    own = [Item(f"request:{at}", text.strip(), relevance=1.0) for at, text in enumerate(given) if text.strip()]
+    own = [Item(f"request:{at}", _encoded(text), relevance=1.0) for at, text in enumerate(given) if text.strip()]
     return (*own, *(_chunk(hit) for hit in found))
 
 
@@ -166,7 +168,7 @@ def _chunk(hit: ChunkHit) -> Item:
     name = document.title or document.source or document.id
     return Item(
         f"{document.id}#{hit.index}",
-        f"[{encode_label(name, '] ')}] {hit.chunk.text.strip()}",
+        f"[{encode_label(name, '] ')}] {_encoded(hit.chunk.text)}",
         session_id=document.owner.session_id,
         score=hit.score,
         parts=hit.parts,
@@ -178,6 +180,7 @@ def summary_items(request: ContextRequest, summary: RollingSummary | None, task:
     """Return the summary without the lines that the user says in `task`, which the context shows."""
     lines = summary.text.split("\n") if summary else []
     text = "\n".join(line for line in lines if not _is_said_in(line, task))
+    text = encode_text(text, ITEM_INDENT, quote_roles=False)
     return (Item(summary.id, text, session_id=request.key.session_id),) if summary and text.strip() else ()
 
 
@@ -190,4 +193,8 @@ def _is_said_in(line: str, task: str) -> bool:
 
 def _artifact_text(artifact: StoredArtifact, now_us: int) -> str:
     origin = ", ".join(part for part in (artifact.source, format_date(artifact.create_time_us, now_us)) if part)
-    return f"[{encode_label(origin, '] ')}] {artifact.content.strip()}"
+    return f"[{encode_label(origin, '] ')}] {_encoded(artifact.content)}"
+
+
+def _encoded(text: str) -> str:
+    return encode_text(text.strip(), ITEM_INDENT)

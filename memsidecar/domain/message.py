@@ -19,22 +19,39 @@ class Role(IntEnum):
 
 _ROLE_LABELS: dict[int, str] = {role: role.name.capitalize() for role in Role}
 _ROLE_WORDS = ("user", "assistant", "system", "tool", "developer", "human", "ai")
-_ROLE_LABEL = re.compile(rf"(?:{'|'.join(_ROLE_WORDS)})\s*:", re.IGNORECASE)
+_COLON = re.compile("[:\u02d0\u2236\ua789]")
+_ROLE_LABEL = re.compile(rf"[^\w:]*(?:{'|'.join(_ROLE_WORDS)})[^\w:]*:", re.IGNORECASE)
 MAX_LABEL_CHARACTERS = 40
+_EXAMINED_CHARACTERS = 80
+_UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs")
+"Categories of characters that are not seen."
 
 
 def speaker_label(name: str, role: int) -> str:
-    """Return the speaker's name where it can stand before a colon and is not that of a role, else the role."""
-    label = " ".join(name.replace(":", " ").split())
-    if not label[:1].isalnum() or len(label) > MAX_LABEL_CHARACTERS:
+    """Return the speaker's name where it can stand before a colon and is not taken for a role, else the role."""
+    label = " ".join(re.sub("[:<>]", " ", _folded(name, _UNSEEN)).split())
+    is_role = label.casefold() in _ROLE_WORDS or begins_with_role(name)
+    if is_role or not label[:1].isalnum() or len(label) > MAX_LABEL_CHARACTERS:
         return _ROLE_LABELS.get(role, "User")
-    first = filter(str.isalnum, unicodedata.normalize("NFKC", label.split(" ", 1)[0]))
-    return _ROLE_LABELS.get(role, "User") if "".join(first).casefold() in _ROLE_WORDS else label
+    return label
 
 
 def begins_with_role(text: str) -> bool:
     """Tell whether a text begins like what a speaker said: "Assistant: I agreed."."""
-    return _ROLE_LABEL.match(unicodedata.normalize("NFKC", text.lstrip()[:MAX_LABEL_CHARACTERS])) is not None
+    return _ROLE_LABEL.match(_folded(text.lstrip()[:_EXAMINED_CHARACTERS], (*_UNSEEN, "Mn"))) is not None
+
+
+def _folded(text: str, removed: Sequence[str]) -> str:
+    """Return a text in ordinary widths, with one kind of colon and space, without characters of some categories."""
+    if text.isascii() and text.isprintable():
+        return text
+    folded = unicodedata.normalize("NFKC", text)
+    seen = [
+        " " if each.isspace() else each
+        for each in folded
+        if each.isspace() or unicodedata.category(each) not in removed
+    ]
+    return _COLON.sub(":", "".join(seen))
 
 
 class Flag(IntFlag):

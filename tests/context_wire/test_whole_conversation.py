@@ -2,7 +2,8 @@
 
 import pytest
 
-from memsidecar.v1.context_pb2 import BuildContextResponse
+from memsidecar.v1.context_pb2 import SECTION_WORKING, BuildContextResponse, SectionBudget
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
 from tests.context_wire.agent import Agent, new_agent, section_of, stored_messages
 from tests.context_wire.summary_model import add_turns_about_huts
 from tests.support.process import Client
@@ -21,7 +22,7 @@ def agent(client: Client) -> Agent:
 
 
 def shown_turns(built: BuildContextResponse) -> int:
-    messages = stored_messages(built.messages)
+    messages = [message for message in stored_messages(built.messages) if message.sequence]  # no appended query
     assert [message.sequence for message in messages] == list(range(2 * TURNS + 1 - len(messages), 2 * TURNS + 1))
     return len(messages) // 2
 
@@ -55,6 +56,40 @@ def test_the_system_prompt_takes_its_place(agent: Agent) -> None:
     assert shown_turns(agent.build(max_tokens=3_000)) == TURNS
     built = agent.build(max_tokens=3_000, system_prompt=prompt)
     assert shown_turns(built) < TURNS and has_summary(built)
+
+
+def test_an_appended_query_takes_its_place(agent: Agent) -> None:
+    long = " ".join(f"Is rule {number} good?" for number in range(200))
+    assert shown_turns(agent.build(max_tokens=3_000, query="Is it good?", append_query=True)) == TURNS
+    assert shown_turns(agent.build(max_tokens=3_000, query=long, append_query=True)) < TURNS
+
+
+def test_a_profile_takes_no_more_than_its_share(agent: Agent) -> None:
+    profile = " ".join(f"Ann knows hut {number}." for number in range(1_000))
+    assert shown_turns(agent.build(max_tokens=8_000, profile=profile)) == TURNS
+
+
+def test_a_disabled_conversation_leaves_its_summary(agent: Agent) -> None:
+    built = agent.build(sections=[SectionBudget(section=SECTION_WORKING, disabled=True)])
+    assert not stored_messages(built.messages) and has_summary(built)
+
+
+def test_facts_stay_when_a_summary_is_made_that_is_not_shown(client: Client) -> None:
+    agent = new_agent(client, user=True)
+    agent.conversation.add("My name is Ann Smith.")
+    agent.until_known(("name", "Ann Smith"))
+    add_turns_about_huts(agent, 12)
+    until(lambda: agent.summary() is not None)
+    built = agent.build()
+    assert "name: Ann Smith" in built.memory_text and not has_summary(built)
+
+
+def test_a_greeting_counts_as_a_turn(client: Client) -> None:
+    agent = new_agent(client)
+    agent.conversation.add("Hello!", ROLE_ASSISTANT)
+    add_turns_about_huts(agent, 3)
+    built = agent.build_recent(turns=3)
+    assert [message.sequence for message in stored_messages(built.messages)] == list(range(2, 8))
 
 
 def test_a_pruned_conversation_keeps_its_summary(agent: Agent) -> None:

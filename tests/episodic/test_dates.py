@@ -106,9 +106,17 @@ def test_a_time_relative_to_now_is_read(text: str, first: str, last: str) -> Non
     assert read_dates(text).dates == ()
 
 
-@pytest.mark.parametrize("text", ["the last week of the trip", "the last day", "Was ist hier?", "this week", "5 days"])
+@pytest.mark.parametrize(
+    "text",
+    ["the last week of the trip", "the last day", "Was ist hier?", "this week", "5 days", "1000年前", "马上月底了"],
+)
 def test_other_words_are_no_relative_times(text: str) -> None:
     assert read_dates(text, int(NOW.timestamp() * 1e6)).dates == ()
+
+
+@pytest.mark.parametrize("text", ["What did we do in the last week of May?", "the last month of 2024", "2023年5月前"])
+def test_a_part_of_a_date_is_no_relative_time(text: str) -> None:
+    assert not any(isinstance(each, NamedDays) for each in read_dates(text, int(NOW.timestamp() * 1e6)).dates)
 
 
 @given(st.text(max_size=40), st.integers(1, 4_000_000_000_000_000))

@@ -66,12 +66,15 @@ RULES: list[Rule] = [
 "Tried on the clauses that assert something."
 
 _ORDER = re.compile(
-    r"\b(?:always|never|from now on|every time|whenever|before you|calls?|du|immer|nie(?:mals)?|ab jetzt)\b",
+    r"\b(?:always|never|from now on|every time|whenever|before you|you (?:must|should|have to|need to|are to)"
+    r"|(?:pre-?)?approved|immer|nie(?:mals)?|ab jetzt|du (?:musst|sollst))\b"
+    r"|\A(?:to |please |bitte )?(?:send|forward|mail|email|post|upload|share|copy|call|run|execute|use|fetch|open|visit"
+    r"|sende|schicke?|leite|rufe?|öffne|nutze|verwende)\b",
     re.IGNORECASE,
 )
 _TARGET = re.compile(
     r"[^\s@]@[^\s@]{1,60}\.[a-z]|\bhttps?://|\bwww\.|\btool calls?\b|\b(?:the|a|your|this|any) (?:\w{1,40} )?tool\b"
-    r"|\b(?:rm|curl|wget|sudo) |\b\w{1,60}\(",
+    r"|\b(?:rm|curl|wget|sudo) |\bdrop table\b|\b\w{1,60}\(|\b(?:use|call|run|execute) [a-z]{1,40}_[a-z_]{1,40}\b",
     re.IGNORECASE,
 )
 "An address, a URL, a tool or a command."
@@ -102,7 +105,8 @@ def _directs_actions(claim: FactClaim) -> bool:
     A fact is shown in every later context as something that is known. Text that was pasted or injected must not get
     there; a client that means such an order puts the fact itself.
     """
-    return _ORDER.search(claim.value) is not None and _TARGET.search(claim.value) is not None
+    is_order = claim.type == FactType.PREFERENCE or claim.key.startswith("note:")
+    return is_order and _ORDER.search(claim.value) is not None and _TARGET.search(claim.value) is not None
 
 
 def _claims(text: str) -> list[FactClaim]:

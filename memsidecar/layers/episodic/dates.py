@@ -46,6 +46,8 @@ _UNITS = {
 _UNIT = "(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _UNITS.items()) + ")"
 _NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 _COUNT = rf"(?P<count>[0-9]{{1,3}}|{'|'.join(_NUMBERS)})"
+_DATE = "\ufffc"
+"Stands for a date that was read already."
 _RELATIVE = tuple(
     (re.compile(pattern, re.IGNORECASE), fixed)
     for pattern, fixed in (
@@ -54,11 +56,11 @@ _RELATIVE = tuple(
         (rf"\b(?:yesterday|last{_SPACE}night|gestern|ayer|ieri|ontem)\b|昨[天日]", 1),
         (rf"\b{_COUNT}{_SPACE}{_UNIT}{_SPACE}(?:ago|fa|atrás)\b", None),
         (rf"\b(?:vor|hace|il{_SPACE}y{_SPACE}a|há){_SPACE}{_COUNT}{_SPACE}{_UNIT}\b", None),
-        (rf"(?P<count>[0-9]{{1,3}})\s?{_UNIT}前", None),
+        (rf"(?<![0-9年月])(?P<count>[0-9]{{1,3}})\s?{_UNIT}前", None),
         # "The last week of May" is no last week.
-        (rf"\b(?:last|letzte[nrs]?|vorige[nrs]?){_SPACE}{_UNIT}\b(?!{_SPACE}of\b)", None),
+        (rf"\b(?:last|letzte[nrs]?|vorige[nrs]?){_SPACE}{_UNIT}\b(?!{_SPACE}(?:of\b|{_DATE}))", None),
         (rf"\b{_UNIT}{_SPACE}(?:pasad[oa]|passad[oa]|derni(?:er|ère)|scors[oa])\b", None),
-        (rf"[上先][个個]?{_UNIT}", None),
+        (rf"(?<![马晚早以])[上先][个個]?{_UNIT}", None),
     )
 )
 "Patterns, and the days ago if a pattern has no unit."
@@ -130,7 +132,7 @@ def read_dates(text: str, now_us: int = 0) -> DatesInText:
                 if numbers:
                     month = match.groupdict().get("month") or ""
                     written[(*numbers, *(tokenize(month) if month.isalpha() else ()))] = None
-        rest = pattern.sub(" ", rest)
+        rest = pattern.sub(f" {_DATE} ", rest)
     found.update(dict.fromkeys(_relative(rest, now_us) if now_us else ()))
     return DatesInText(tuple(found)[:MAX_DATES], tuple(all_numbers), tuple(written)[:MAX_DATES])
 

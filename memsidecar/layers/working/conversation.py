@@ -32,37 +32,56 @@ class Conversation:
     question: StoredMessage | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ConversationLimits:
+    """How far a conversation is read: at least `turns` turns or `tokens` tokens of the default tokenizer.
+
+    A window that was not pruned is read whole if it has at most `whole_turns` turns and `whole_tokens` tokens.
+    """
+
+    turns: int
+    tokens: int
+    whole_turns: int = 0
+    whole_tokens: int = 0
+
+    def allow_whole(self, head: SessionHead) -> bool:
+        is_short = head.counts[Role.USER - 1] <= self.whole_turns and head.spoken_tokens <= self.whole_tokens
+        return is_short and self.whole_turns > 0 and not head.pruned_count
+
+
 @dataclass(frozen=True)
 class ConversationReader:
     reader: WorkingMemoryReader
 
-    def __call__(self, key: SessionKey, user_id: str, turns: int, tokens: int, whole_tokens: int) -> Conversation:
-        """Return at least `turns` turns or `tokens` tokens of the default tokenizer, or the whole window.
-
-        A window of at most `whole_tokens` tokens is returned whole.
-        """
+    def __call__(self, key: SessionKey, user_id: str, limits: ConversationLimits) -> Conversation:
         for _ in range(MAX_ATTEMPTS):
             try:
-                return self._read(key, user_id, turns, tokens, whole_tokens)
+                return self._read(key, user_id, limits)
             except VersionConflict:
                 continue
         raise Overloaded("the session is pruned faster than it can be read")
 
-    def _read(self, key: SessionKey, user_id: str, turns: int, tokens: int, whole_tokens: int) -> Conversation:
+    def _read(self, key: SessionKey, user_id: str, limits: ConversationLimits) -> Conversation:
         snapshot = self.reader.session_cache.get(key)
         if snapshot is None:
             return Conversation()
         head = snapshot.head
         check_owner(head, user_id)
-        if head.spoken_tokens <= whole_tokens:
-            turns = sys.maxsize
+        turns = sys.maxsize if limits.allow_whole(head) else limits.turns
         tail, complete = snapshot.messages(), snapshot.complete
-        messages, enough = _newest_turns(tail, turns, tokens)
-        while not enough and not complete:
+        messages: Sequence[StoredMessage] = ()
+        read_bytes = sum(len(message.body) for message in tail)
+        while True:
+            if turns == sys.maxsize and not complete and read_bytes <= MAX_RESPONSE_BYTES:
+                enough = False  # the turns of a window that is read whole are looked for once
+            else:
+                messages, enough = _newest_turns(tail, turns, limits.tokens)
+            if enough or complete:
+                break
             older = self._read_before(head, tail[0].sequence if tail else None)
             complete = not older
             tail = [*older, *tail]
-            messages, enough = _newest_turns(tail, turns, tokens)
+            read_bytes += sum(len(message.body) for message in older)
         return Conversation(
             head, messages, self._system(head, tail, complete), self.reader.newest_user_message(head, tail)
         )

@@ -1,8 +1,9 @@
-"""Memory of the process: settings of glibc's malloc, the environment of LanceDB and Arrow, a package that waits."""
+"""Memory of the process: glibc's malloc, the environment of LanceDB and Arrow, a deferred import."""
 
 import ctypes
 import sys
 from importlib.util import find_spec, module_from_spec
+from threading import RLock
 from typing import Any
 
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1  # parameters of mallopt
@@ -50,12 +51,23 @@ def defer_rest_client() -> None:
     spec = None if _REST_CLIENT in sys.modules else find_spec(_REST_CLIENT)
     if spec is None or spec.loader is None:
         return
-    package, loader = module_from_spec(spec), spec.loader
+    package, loader, lock = module_from_spec(spec), spec.loader, RLock()
+    is_loading = False
 
     def load(attribute: str) -> Any:
-        if vars(package).pop("__getattr__", None):
-            loader.exec_module(package)
-        return getattr(package, attribute)
+        nonlocal is_loading
+        with lock:
+            if not is_loading and vars(package).get("__getattr__") is load:
+                is_loading = True
+                try:
+                    loader.exec_module(package)
+                    del vars(package)["__getattr__"]
+                finally:
+                    is_loading = False
+        try:
+            return vars(package)[attribute]
+        except KeyError:
+            raise AttributeError(f"module {_REST_CLIENT!r} has no attribute {attribute!r}") from None
 
     vars(package)["__getattr__"] = load
     sys.modules[_REST_CLIENT] = package
