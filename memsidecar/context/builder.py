@@ -135,15 +135,16 @@ class ContextBuilder:
         system = self.sources.system(request, conversation)
         turns = split_turns(window)
         whole = fits_whole(window, turns, limits, fixed_tokens(request, system, limits, count))
-        verbatim_messages = len(window.messages) if whole else self.budgets.verbatim_messages
-        covered = summarized_through(summary, window, limits[SECTION_SUMMARY], verbatim_messages)
+        # With `append_query` the task is the query, and the newest user message may be left to the summary.
+        is_task = not request.append_query and not limits[SECTION_WORKING].disabled
+        shown = () if whole else summary_items(request, summary, question if is_task else "")
+        older = () if whole else window.messages[: -self.budgets.verbatim_messages or None]
+        covered = summarized_through(summary, sum(count(item.text) for item in shown), limits[SECTION_SUMMARY], older)
         visible = self._cutter(request, count, whole)(turns, limits[SECTION_WORKING], covered)
         verbatim = _message_ids(visible) if covered else frozenset()
         sections = self.sources.known(request, head, request.query or question, verbatim)
         sections[SECTION_SYSTEM] = system
-        # With `append_query` the task is the query, and the newest user message may be left to the summary.
-        is_task = not request.append_query and not limits[SECTION_WORKING].disabled
-        sections[SECTION_SUMMARY] = () if whole else summary_items(request, summary, question if is_task else "")
+        sections[SECTION_SUMMARY] = shown
         return PreparedContext(
             request=request,
             head=head,
@@ -162,8 +163,7 @@ class ContextBuilder:
         limit = limits[SECTION_WORKING]
         turns = max(limit.items, self.window_step.turns) + self.window_step.step
         most = 2 * max(limit.ceiling, limits.turn)
-        whole_turns = 0 if limit.disabled else limit.max_items
-        reach = ConversationLimits(turns, most, whole_turns, limit.ceiling)
+        reach = ConversationLimits(turns, most, 0 if limit.disabled else limit.max_items, limit.ceiling)
         return self.sources.working.conversation(request.key, request.user_id, reach)
 
     def finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> BuildContextResponse:

@@ -100,15 +100,11 @@ def fits_whole(window: ConversationWindow, turns: Sequence[Turn], limits: Sectio
 
 
 def summarized_through(
-    summary: RollingSummary | None, window: ConversationWindow, limit: SectionLimit, verbatim_messages: int
+    summary: RollingSummary | None, tokens: int, limit: SectionLimit, older: Sequence[WindowMessage]
 ) -> int:
-    """Return the last sequence that the summary covers, or 0 if it is not shown whole.
-
-    The newest messages stay verbatim.
-    """
-    if summary is None or limit.disabled or summary.tokens > limit.ceiling:
+    """Return the last sequence of `older` that the summary covers, or 0 if its `tokens` do not fit."""
+    if summary is None or limit.disabled or tokens > limit.ceiling:
         return 0
-    older = window.messages[: -verbatim_messages or None]
     return min(summary.last_sequence, older[-1].sequence) if older else 0
 
 

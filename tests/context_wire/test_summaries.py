@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from memsidecar.v1.context_pb2 import BuildContextResponse
+from memsidecar.v1.context_pb2 import SECTION_SUMMARY, SECTION_WORKING, BuildContextResponse, SectionBudget
 from memsidecar.v1.knowledge_pb2 import Summary
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
 from tests.context_wire.agent import Agent, new_agent, section_of, stored_messages
@@ -42,6 +42,17 @@ def test_after_twelve_messages_there_is_a_summary_and_its_turns_are_omitted(clie
     assert [message.sequence for message in stored_messages(built.messages)] == list(range(7, 13))
     assert summary.text.replace("\n", "\n  ") in built.messages[0].content
     assert [item.id for item in section_of(built, "SUMMARY").items] == [summary.id]
+
+
+def test_a_summary_that_fits_only_without_its_indentation_covers_nothing(client: Client) -> None:
+    agent = new_agent(client)
+    add_turns_about_huts(agent, 6)
+    until(lambda: agent.summary() is not None)
+    five_turns = SectionBudget(section=SECTION_WORKING, top_k=5)
+    built = agent.build(
+        sections=[five_turns, SectionBudget(section=SECTION_SUMMARY, max_tokens=summary_of(agent).tokens)]
+    )
+    assert [message.sequence for message in stored_messages(built.messages)] == list(range(3, 13))
 
 
 def test_with_eleven_messages_there_is_no_summary(client: Client) -> None:
