@@ -34,6 +34,7 @@ print(json.dumps([os.nice(0), [(name, int(rest.split()[16])) for name, rest in n
 
 REST_CLIENT = """
 import asyncio, json, sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from memsidecar.assembly.storage import open_index
 from memsidecar.settings import Settings
@@ -57,7 +58,9 @@ async def namespaces():
     return (await (await lancedb.connect_async(sys.argv[1])).list_namespaces()).namespaces
 
 listed = asyncio.run(namespaces())
-client.TableApi(client.ApiClient(client.Configuration(host="http://127.0.0.1")))
+with ThreadPoolExecutor(4) as threads:
+    (table_api,) = set(threads.map(lambda _: client.TableApi, range(4)))
+table_api(client.ApiClient(client.Configuration(host="http://127.0.0.1")))
 print(json.dumps([found, after_search, listed, loaded()]))
 """
 
