@@ -130,10 +130,10 @@ class ConversationCutter:
         """Return the turns to show. Turns up to the sequence `summarized_through` are left to the summary."""
         if limit.disabled or not turns:
             return VisibleTurns()
-        recent = [turn for turn in turns if turn.last > summarized_through] or list(turns[-1:])
         if self.whole:
             current = self._current(turns[-1])
             return VisibleTurns(tuple(turn.units for turn in turns[:-1]), current, 0, current.units(0))
+        recent = [turn for turn in turns if turn.last > summarized_through] or list(turns[-1:])
         most = limit.ceiling if limit.items else 0
         older = [self._compact(turn, most // _OLDER_TURN_FRACTION) for turn in recent[:-1]]
         sizes = [sum(unit.text_tokens for unit in units) for units in older]

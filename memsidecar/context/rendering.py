@@ -41,7 +41,7 @@ SPEAKER_INDENT, SPOKEN_INDENT = "  ", "    "
 "Of a further speaker of one item, and of the further lines of what was spoken."
 
 _LINE_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-"Whatever a reader of text may take for the end of a line."
+"Characters that a reader may take for the end of a line."
 _HIDDEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u034f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef]+"

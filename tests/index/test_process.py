@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memsidecar.stores.lance.runtime import NICENESS
+from tests.support.waiting import HANG_SECONDS
 
 # After work of every kind, because LanceDB starts some of its threads only then.
 PRIORITIES = """
@@ -68,7 +69,9 @@ print(json.dumps([found, after_search, listed, loaded()]))
 def run(program: str, folder: Path) -> Any:
     """Return what the program prints as JSON."""
     command = [sys.executable, "-c", program, str(folder)]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout)
+    return json.loads(
+        subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=HANG_SECONDS, check=True).stdout
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets every thread be nice by itself")
