@@ -69,7 +69,11 @@ def test_a_profile_takes_no_more_than_its_share(agent: Agent) -> None:
     assert shown_turns(agent.build(max_tokens=8_000, profile=profile)) == TURNS
 
 
-def test_a_disabled_conversation_leaves_its_summary(agent: Agent) -> None:
+@pytest.mark.parametrize("turns", [6, TURNS])
+def test_a_disabled_conversation_leaves_its_summary(client: Client, turns: int) -> None:
+    agent = new_agent(client)
+    add_turns_about_huts(agent, turns)
+    until(lambda: agent.summary() is not None)
     built = agent.build(sections=[SectionBudget(section=SECTION_WORKING, disabled=True)])
     assert not stored_messages(built.messages) and has_summary(built)
 
