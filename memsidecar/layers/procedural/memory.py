@@ -74,7 +74,7 @@ class ProceduralMemory:
             return state.published
 
     def _publish(self, owner: Owner) -> UsageState:
-        state = self._state(owner)
+        state = self._state(owner, self.position(owner.namespace))
         state.publish()
         self._flush(state)
         return state
@@ -98,7 +98,7 @@ class ProceduralMemory:
         for entry in entries:
             with self._lock:
                 if entry.lsn > self._offsets.position(namespace):
-                    self._apply(entry)
+                    self._apply(entry, entries[-1].lsn)
             self._yield_cpu()
         with self._lock:
             self._offsets.advance(namespace, max(self._offsets.position(namespace), entries[-1].lsn))
@@ -119,9 +119,9 @@ class ProceduralMemory:
 
     # Counting.
 
-    def _apply(self, entry: LogEntry) -> None:
+    def _apply(self, entry: LogEntry, read_lsn: int) -> None:
         if isinstance(entry, MessageWritten) and entry.lsn == entry.first_lsn:
-            self._count(self._state(_owner(entry)), entry.lsn, entry.session, entry.message)
+            self._count(self._state(_owner(entry), read_lsn), entry.lsn, entry.session, entry.message)
         elif isinstance(entry, SessionClaimed):
             self._delete(Owner(entry.key.namespace, session_id=entry.key.session_id))
             self._delete(Owner(entry.key.namespace, entry.user_id))
@@ -139,7 +139,8 @@ class ProceduralMemory:
             state.publish()
             self._flush(state)
 
-    def _state(self, owner: Owner) -> UsageState:
+    def _state(self, owner: Owner, read_lsn: int) -> UsageState:
+        """Return the state. A new one is counted from the journal after all entries up to `read_lsn` were read."""
         state = self._states.get(owner)
         if state is not None and not state.erased:
             self._states.move_to_end(owner)
@@ -147,19 +148,22 @@ class ProceduralMemory:
         # Read before the record: an erasure between the two must be noticed.
         erasures = self._erasures[owner.namespace]
         record = self._journal.record(owner, RecordKind.PATTERNS, RECORD_ID) if state is None else None
-        state = (decode_state(owner, record, erasures) if record else None) or self._recounted(owner, erasures)
+        state = (decode_state(owner, record, erasures) if record else None) or self._recounted(
+            owner, erasures, read_lsn
+        )
         self._states[owner] = state
         while len(self._states) > MAX_CACHED_STATES:
             self._flush(next(iter(self._states.values())))
             self._states.popitem(last=False)
         return state
 
-    def _recounted(self, owner: Owner, erasures: int) -> UsageState:
-        """Count the messages in the journal: none for a new user, the remaining ones after an erasure."""
+    def _recounted(self, owner: Owner, erasures: int, read_lsn: int) -> UsageState:
+        """Count the messages in the journal. An entry that was read from the log and is not among them was erased."""
         state = UsageState(owner, erasures=erasures, dirty=True)
         for lsn, observation in reversed(list(self._scan(owner))):
             state.lsn = lsn
             state.counters.add([observation] if observation else [])
+        state.lsn = max(state.lsn, read_lsn)
         return state
 
     def _scan(self, owner: Owner) -> Iterator[tuple[int, Observation | None]]:
