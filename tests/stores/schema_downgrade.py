@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -83,7 +84,12 @@ _TRIGGER_2, _TRIGGER_4 = (migration[migration.index("CREATE TRIGGER") :] for mig
 _VIEW_2 = VERSION_2[VERSION_2.index("CREATE VIEW") : VERSION_2.index("CREATE TRIGGER")]
 _INDEXES_3 = schema.VERSION_3[schema.VERSION_3.index("CREATE INDEX") : schema.VERSION_3.index("ALTER TABLE")]
 
+TO_VERSION_5 = """
+UPDATE messages SET id_hash = crc32((SELECT l.id FROM log l WHERE l.lsn = messages.lsn));
+PRAGMA user_version = 5;
+"""
 TO_VERSION_4 = f"""
+{TO_VERSION_5}
 DROP VIEW new_messages;
 ALTER TABLE messages RENAME COLUMN displayed_lsn TO shown_lsn;
 ALTER TABLE messages RENAME COLUMN displayed_tokens TO shown_tokens;
@@ -139,8 +145,14 @@ def downgrade_to_version_4(folder: Path) -> None:
     _downgrade(folder, TO_VERSION_4, VERSION_2 + schema.VERSION_3 + schema.VERSION_4)
 
 
+def downgrade_to_version_5(folder: Path) -> None:
+    """Convert the file to the version with CRCs of ids."""
+    _downgrade(folder, TO_VERSION_5, VERSION_2 + schema.VERSION_3 + schema.VERSION_4 + schema.VERSION_5)
+
+
 def _downgrade(folder: Path, script: str, migrations: str) -> None:
     with closing(sqlite3.connect(folder / "journal.db")) as older, closing(sqlite3.connect(":memory:")) as fresh:
+        older.create_function("crc32", 1, lambda message_id: zlib.crc32(message_id.encode()))
         older.executescript(script)
         fresh.executescript(migrations)
         assert statements_of(older) == statements_of(fresh)

@@ -44,6 +44,7 @@ from tests.stores.schema_downgrade import (
     VERSION_2,
     downgrade_to_version_2,
     downgrade_to_version_4,
+    downgrade_to_version_5,
     statements_of,
 )
 
@@ -232,17 +233,19 @@ def check_every_table(folder: Path, last_lsn: int) -> None:
         assert [letter.reason for letter in journal.dead_letters("index")] == ["Reason"]
         assert (journal.last_lsns()["elsewhere"], journal.stats().last_lsn) == (last_lsn, last_lsn)
         assert append(journal, draft("third")).results[0].sequence == 3
+        assert append(journal, draft("second", message_id="m2")).results[0].sequence == 2, "the id is still found"
         assert current.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
     with opened(folder), closing(sqlite3.connect(folder / "journal.db")) as current:
         assert current.execute("SELECT count(*) FROM erased_sessions").fetchone() == (0,), "it was purged meanwhile"
     assert examine(folder) == []
 
 
-def test_a_migration_of_a_file_with_earlier_names_keeps_all_rows(folder: Path) -> None:
+@pytest.mark.parametrize("downgrade", [downgrade_to_version_4, downgrade_to_version_5])
+def test_a_migration_keeps_all_rows(folder: Path, downgrade: Callable[[Path], None]) -> None:
     fill_every_table(folder)
     with opened(folder) as journal:
         last_lsn = journal.stats().last_lsn
-    downgrade_to_version_4(folder)
+    downgrade(folder)
     assert examine(folder) == []
     check_every_table(folder, last_lsn)
 

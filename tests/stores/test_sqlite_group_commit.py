@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -25,7 +26,7 @@ from memsidecar.stores.contract import (
     UpdateWindow,
     UpdateWindowExclusive,
 )
-from memsidecar.stores.sqlite import session_commands, wal, writer_state
+from memsidecar.stores.sqlite import schema, session_commands, wal, writer_state
 from memsidecar.stores.sqlite.group_commit import Committer
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.builders import (
@@ -265,3 +266,38 @@ def test_messages_are_looked_up_by_the_index_of_their_ids(folder: Path, pairs: i
         for query, values in queries.items():
             plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
             assert "SEARCH m USING INDEX message_ids (session=? AND id_hash=?)" in plan
+
+
+def ids_with_one_crc(bits: int) -> list[str]:
+    """Return ids with the same CRC, 2 ** bits of them at least.
+
+    The CRC is linear: `b` or `c` at each of 32 + bits places changes 32 bits of it, so many combinations change none.
+    """
+    length = 32 + bits
+    base = zlib.crc32(b"b" * length)
+    independent: dict[int, tuple[int, int]] = {}
+    unchanged: list[int] = []
+    for place in range(length):
+        change, places = zlib.crc32(b"b" * place + b"c" + b"b" * (length - 1 - place)) ^ base, 1 << place
+        while change and change.bit_length() in independent:
+            other, others = independent[change.bit_length()]
+            change, places = change ^ other, places ^ others
+        if change:
+            independent[change.bit_length()] = change, places
+        else:
+            unchanged.append(places)
+    combinations = [0]
+    for places in unchanged:
+        combinations += [each ^ places for each in combinations]
+    return ["".join("bc"[each >> place & 1] for place in range(length)) for each in combinations]
+
+
+def test_a_lookup_by_id_reads_no_message_with_another_id(folder: Path) -> None:
+    """With ids that a client made to collide, each lookup would read all of them."""
+    ids = ids_with_one_crc(8)[:200]
+    assert len(set(ids)) == 200 and len({zlib.crc32(each.encode()) for each in ids}) == 1
+    with opened(folder) as journal:
+        append(journal, *(draft("text", message_id=each) for each in ids))
+    with closing(sqlite3.connect(folder / "journal.db")) as connection:
+        pairs = [pair for each in ids for pair in (1, schema.id_hash(each))]
+        assert [message_id for (_, message_id), _ in writer_state.find_existing(connection, pairs)] == ids

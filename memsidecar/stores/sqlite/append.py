@@ -13,9 +13,9 @@ from memsidecar.domain.session import SessionHead
 from memsidecar.stores.contract import Added, Append, Appended, CommitEvent
 from memsidecar.stores.message_encoding import message_bytes, with_sequence
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.schema import LogKind
+from memsidecar.stores.sqlite.schema import LogKind, id_hash
 from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy, is_claim
-from memsidecar.stores.sqlite.writer_state import ExistingMessage, id_hash
+from memsidecar.stores.sqlite.writer_state import ExistingMessage
 
 _PRUNED_OF_EXCHANGES = f"""session = ? AND exchange IN (SELECT value FROM json_each(?)) AND exchange > 0
   AND flags & {int(Flag.PRUNED)}"""

@@ -5,6 +5,7 @@ message loses its body; `prev` refers to the version before it, so that an erasu
 
 `messages` is the index on (session, sequence). It is wide enough that counting and pruning never read a body. `lsn` and
 `tokens` are those of the original message, `displayed_lsn` and `displayed_tokens` those of the version in the window.
+`id_hash` narrows a lookup by id; the id itself, in the log, decides.
 
 `new_messages` is the view through which messages are inserted: a group of them is one statement, so that the committer
 releases the GIL once for a group, and not for each row and table.
@@ -28,6 +29,7 @@ a deletion knows it without a read of the content.
 
 import sqlite3
 from enum import IntEnum
+from hashlib import blake2b
 
 from memsidecar.domain.errors import StartRefused
 
@@ -204,17 +206,33 @@ ALTER TABLE erased_sessions RENAME COLUMN number TO row_id;
 ALTER TABLE leftovers RENAME TO orphaned_texts;
 {_NEW_MESSAGES}"""
 
+# Clients choose ids. Those with one CRC are easily made, and a lookup of one of them read all of them.
+VERSION_6 = """
+DROP INDEX message_ids;
+UPDATE messages SET id_hash = id_hash((SELECT l.id FROM log l WHERE l.lsn = messages.lsn));
+CREATE INDEX message_ids ON messages(session, id_hash);
+"""
+
 SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
   FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.row_id)"""
 DOCUMENT_BYTES = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE t.row_id = documents.header
   OR t.row_id >= documents.first_chunk AND t.row_id < documents.first_chunk + documents.chunk_count)"""
 RECORD_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.row_id = records.body), 0)"
 
-RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION = 3, 4, 5
+RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION, HASH_VERSION = 3, 4, 5, 6
 # Each migration makes its version out of the one before it. Version 1 was changed in place during development: its
 # number does not tell which tables a file has, so it cannot be read.
-MIGRATIONS = {RECORDS_VERSION: VERSION_3, BYTES_VERSION: VERSION_4, NAMES_VERSION: VERSION_5}
+MIGRATIONS = {RECORDS_VERSION: VERSION_3, BYTES_VERSION: VERSION_4, NAMES_VERSION: VERSION_5, HASH_VERSION: VERSION_6}
 OLDEST, NEWEST = min(MIGRATIONS) - 1, max(MIGRATIONS)
+
+
+def id_hash(message_id: str) -> int:
+    """Return the hash of a message id in the index on ids.
+
+    Nobody can make many ids with the same 48 bits of a cryptographic hash, so it needs no key. SQLite stores them in
+    six bytes.
+    """
+    return int.from_bytes(blake2b(message_id.encode(), digest_size=6).digest())
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -222,6 +240,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     Each step is one transaction: a kill leaves a whole version.
     """
+    connection.create_function("id_hash", 1, id_hash, deterministic=True)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     versions = range(version + 1, NEWEST + 1) if version else [NEWEST]
     for next_version in versions:

@@ -24,9 +24,8 @@ from memsidecar.stores.contract import (
     WindowUpdated,
 )
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.schema import LogKind
+from memsidecar.stores.sqlite.schema import LogKind, id_hash
 from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
-from memsidecar.stores.sqlite.writer_state import id_hash
 
 _LISTED = "m.sequence IN (SELECT value FROM json_each(?))"
 _READ_WINDOW = f"""SELECT m.lsn, m.displayed_lsn, {rows.DISPLAYED} FROM messages m

@@ -38,6 +38,7 @@ from memsidecar.stores.sqlite.documents import delete_document, put_document
 from memsidecar.stores.sqlite.erase import erase
 from memsidecar.stores.sqlite.records import delete_record, upsert_records
 from memsidecar.stores.sqlite.rows import position_of
+from memsidecar.stores.sqlite.schema import id_hash
 from memsidecar.stores.sqlite.secure_delete import PendingPurge, PurgeQueue
 from memsidecar.stores.sqlite.session_commands import (
     claim,
@@ -48,7 +49,7 @@ from memsidecar.stores.sqlite.session_commands import (
 )
 from memsidecar.stores.sqlite.transaction import ROWS_PER_STATEMENT, NextIds, Statement, Transaction, insertion
 from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, estimate_pages
-from memsidecar.stores.sqlite.writer_state import QuotaUsage, SeenIds, find_existing, id_hash
+from memsidecar.stores.sqlite.writer_state import QuotaUsage, SeenIds, find_existing
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,6 @@
 """State that the writer keeps in RAM: ids of recent messages, and quota usage."""
 
 import sqlite3
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -56,11 +55,6 @@ class SeenIds:
 
     def _evict(self, session: int) -> None:
         self._count -= len(self._by_session.pop(session, ()))
-
-
-def id_hash(message_id: str) -> int:
-    """Return the hash that narrows a lookup by id; the id itself decides."""
-    return zlib.crc32(message_id.encode())
 
 
 def find_existing(
