@@ -13,6 +13,7 @@ from memsidecar.stores.contract import PendingCommand
 SEARCH_THREADS = 2
 FAST_SEARCH_SECONDS = 0.05
 MODEL_THREADS = 2
+WARMING_THREADS = 1
 COUNT_THREADS = CHUNK_THREADS = 1  # more of them compete for the GIL: two were a tenth slower
 
 P = ParamSpec("P")
@@ -36,7 +37,8 @@ class ThreadPool:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True)
+        """Start no more work. What runs is not waited for."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class SearchThreadPool(ThreadPool):
@@ -65,6 +67,7 @@ class Executors:
         self._counters = ThreadPool("counter", COUNT_THREADS, shared)
         self._chunkers = ThreadPool("chunker", CHUNK_THREADS, shared)
         self._models = ThreadPool("model", MODEL_THREADS, shared)
+        self._warmers = ThreadPool("warmer", WARMING_THREADS, shared=False)
         self._done: deque[PendingCommand] = deque()
         self._waiting: dict[PendingCommand, asyncio.Future[None]] = {}
         self._is_woken = False
@@ -93,6 +96,10 @@ class Executors:
         """Run work that may wait for a language model or read a long log, apart from commits and other reads."""
         return await self._models.run(lambda: work(*args, **kwargs))
 
+    async def run_warming(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Load a tokenizer, or open the index: no call waits in the same queue."""
+        return await self._warmers.run(lambda: work(*args, **kwargs))
+
     async def wait_for(self, command: PendingCommand) -> Any:
         """Return the result of a command that was submitted with `on_done` as its callback, or raise its error."""
         if not command.done:
@@ -120,5 +127,6 @@ class Executors:
                 future.set_result(None)
 
     def close(self) -> None:
-        for pool in (self._readers, self._searchers, self._writers, self._counters, self._chunkers, self._models):
+        calls = (self._readers, self._searchers, self._writers, self._counters, self._chunkers, self._models)
+        for pool in (*calls, self._warmers):
             pool.close()

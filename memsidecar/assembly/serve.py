@@ -4,9 +4,11 @@ import asyncio
 import gc
 import json
 import logging
+import os
 import resource
 import signal
 import sys
+import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
@@ -59,7 +61,19 @@ def run_serve(settings: Settings) -> int:
         limits = _limits(settings)
         layers = open_layers(settings, journal, counters, limits, opened)
         uvloop.run(_run(settings, layers, counters, files, limits))
+    log.info("stopped")
+    _exit_if_threads_compute()
     return 0
+
+
+def _exit_if_threads_compute() -> None:
+    """Exit at once if a thread still opens the index or computes an answer that nobody waits for any more.
+
+    Python would wait for it. The journal is closed, and the index may be left at any point.
+    """
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        logging.shutdown()
+        os._exit(0)
 
 
 def _raise_file_limit() -> None:
@@ -77,12 +91,11 @@ async def _run(
     server = _server(settings, layers, executors, files, limits)
     addresses = await server.start(settings.listen, settings.health_listen)
     _announce(addresses)
-    with _background(_warm(settings, layers, counters, server)), _background(files.watch()):
+    with _background(_warm(settings, layers, counters, server, executors)), _background(files.watch()):
         await stopping.wait()
     log.info("draining for at most %s seconds", settings.drain_seconds)
     await server.stop(settings.drain_seconds)
     executors.close()
-    log.info("stopped")
 
 
 def _on_signals() -> asyncio.Event:
@@ -169,10 +182,10 @@ def _background(work: Coroutine[None, None, None]) -> Iterator[None]:
         task.cancel()
 
 
-async def _warm(settings: Settings, layers: Layers, counters: Counters, server: Server) -> None:
+async def _warm(settings: Settings, layers: Layers, counters: Counters, server: Server, executors: Executors) -> None:
     """Load the tokenizer, which every Add needs and waits for. Then open retrieval, with retries."""
-    await asyncio.to_thread(counters.default.warm)
-    while settings.index != "off" and not await _open_retrieval(settings, layers.episodic, server):
+    await executors.run_warming(counters.default.warm)
+    while settings.index != "off" and not await _open_retrieval(settings, layers.episodic, server, executors):
         await asyncio.sleep(RETRY_SECONDS)
     # Objects that live as long as the process are exempted from garbage collection.
     gc.collect()
@@ -180,10 +193,10 @@ async def _warm(settings: Settings, layers: Layers, counters: Counters, server: 
     gc.set_threshold(GC_ALLOCATIONS)
 
 
-async def _open_retrieval(settings: Settings, episodic: EpisodicMemory, server: Server) -> bool:
+async def _open_retrieval(settings: Settings, episodic: EpisodicMemory, server: Server, executors: Executors) -> bool:
     """Open the index and return whether it succeeded. Until then, Search ranks recent messages only."""
     try:
-        await asyncio.to_thread(episodic.open, lambda: open_index(settings))
+        await executors.run_warming(episodic.open, lambda: open_index(settings))
     except Exception:  # the edge of a background loop: logged and retried
         log.exception("retrieval cannot be opened; the next attempt is in %s seconds", RETRY_SECONDS)
         return False

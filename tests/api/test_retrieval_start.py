@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from memsidecar.api.executors import Executors
 from memsidecar.api.server import EPISODIC, Server
 from memsidecar.assembly import components, serve
 from memsidecar.domain.errors import DataCorrupted
@@ -48,7 +49,13 @@ def test_a_failure_to_open_retrieval_is_logged_and_retried(
     with closing(VolatileJournal()) as journal:
         episodic = EpisodicMemory(journal, components.embedders(settings), EpisodicLimits())
         with closing(episodic), caplog.at_level(logging.INFO):
-            opened = [asyncio.run(serve._open_retrieval(settings, episodic, cast(Server, health))) for _ in range(2)]
+
+            async def open_twice() -> list[bool]:
+                with closing(Executors(1)) as executors:
+                    server = cast(Server, health)
+                    return [await serve._open_retrieval(settings, episodic, server, executors) for _ in range(2)]
+
+            opened = asyncio.run(open_twice())
             assert (opened, episodic.ready, health.serving) == ([False, True], True, [EPISODIC])
     (line,) = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert line.exc_info is not None and line.exc_info[1] is problem

@@ -14,6 +14,7 @@ from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.acknowledged import Acknowledged
 from tests.faults.concurrent_writers import ConcurrentWriters
 from tests.support.process import CALL_SECONDS, Refusal, SidecarProcess, refusal
+from tests.support.waiting import until
 
 FLAGS = ("--tokenizer", "chars4", "--drain-seconds", "3600")
 "Long enough for all calls in flight, on any machine."
@@ -112,3 +113,18 @@ def test_a_second_sigterm_does_not_shorten_the_drain(data_dir: Path) -> None:
         sidecar.start()
         with sidecar.client() as client:
             acknowledged.check(client)
+
+
+def test_a_shutdown_does_not_wait_until_the_index_is_open(data_dir: Path, tmp_path: Path) -> None:
+    package = tmp_path / "modules" / "lancedb"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import sys, threading\nprint('opening', file=sys.stderr, flush=True)\nthreading.Event().wait()\n"
+    )
+    environ = {"PYTHONPATH": str(package.parent)}
+    with SidecarProcess(data_dir, *FLAGS, "--index", "lancedb", environ=environ) as sidecar:
+        with sidecar.client() as client:
+            client.add("s", "hello")
+        until(lambda: "opening" in sidecar.log(), "the start of opening the index")
+        assert sidecar.stop() == 0
+        assert sidecar.log().rstrip().endswith("stopped")
