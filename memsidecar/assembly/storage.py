@@ -6,6 +6,7 @@ import secrets
 import shutil
 from contextlib import ExitStack
 from importlib import import_module
+from pathlib import Path
 from typing import cast
 
 from tqdm import tqdm
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 
 DISK_FAILED = 74  # EX_IOERR
 INDEX_FOLDER = "index"
+TEMPORARY_FOLDER = "tmp"
+"LanceDB sorts vectors in files here when it builds their index. The root of a container is often read-only."
 PAGE_KEY_FILE = "page.key"
 
 
@@ -72,12 +75,19 @@ def open_index(settings: Settings) -> Index:
     """Open the index. LanceDB is imported here, because its import takes seconds in which RPCs are served already."""
     if settings.index == "volatile" or settings.journal == "volatile":
         return VolatileIndex()
-    prepare_libraries(ENVIRONMENT)
+    prepare_libraries({**ENVIRONMENT, "TMPDIR": str(_empty_folder(settings.data_dir / TEMPORARY_FOLDER))})
     limit_malloc_arenas()
     defer_rest_client()
     lance = import_module("memsidecar.stores.lance.index")
     folder = settings.data_dir / INDEX_FOLDER
     return cast(Index, lance.LanceIndex(folder, memory_bytes=settings.index_cache_bytes))
+
+
+def _empty_folder(folder: Path) -> Path:
+    """Return the folder, without the files of a process that was killed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
 
 
 def drop_unused_index(settings: Settings) -> None:

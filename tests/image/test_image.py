@@ -14,6 +14,18 @@ from tests.image.container import Container, require_namespaces
 from tests.image.dockerfile import Dockerfile
 
 LISBON = "I moved to Lisbon in spring."
+INDEX_VECTORS = """
+from pathlib import Path
+from memsidecar.assembly.storage import open_index
+from memsidecar.settings import Settings
+open_index(Settings(data_dir=Path("/data/scratch")))
+import lancedb, numpy, pyarrow
+from lancedb.index import IvfFlat
+vectors = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(numpy.random.rand(300 * 8).astype("float32")), 8)
+table = lancedb.connect("/data/scratch").create_table("table", pyarrow.table({"vector": vectors}))
+table.create_index("vector", config=IvfFlat(num_partitions=2))
+print([index.name for index in table.list_indices()])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +68,12 @@ def test_the_check_command_works_in_the_container(container: Container) -> None:
     done = container.inside(*container.dockerfile.entrypoint, "check")
     assert (done.returncode, done.stderr) == (0, "")
     assert "deleted" in done.stdout
+
+
+def test_an_index_of_vectors_is_built_without_a_writable_root(container: Container) -> None:
+    """LanceDB sorts them in temporary files."""
+    done = container.inside(f"{container.dockerfile.runtime_prefix}/bin/python", "-c", INDEX_VECTORS)
+    assert (done.returncode, done.stdout) == (0, "['vector_idx']\n"), done.stderr
 
 
 def test_only_the_data_is_writable_and_only_loopback_is_reachable(container: Container) -> None:

@@ -24,7 +24,6 @@ ENVIRONMENT = {
     # One allocator instead of two: LanceDB reuses what pyarrow frees.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"MALLOC_ARENA_MAX=2 is read by the C library at process start, before `assembly` runs: the image sets it."
 
 
 def limit_malloc_arenas(arenas: int = 2) -> None:
