@@ -17,6 +17,7 @@ from benchmarks import measuring
 from benchmarks.context import building as context
 from benchmarks.measuring import Bench, Result
 from benchmarks.report import RESULTS, table, update_readme
+from benchmarks.restart import restarted
 from benchmarks.retrieval import measuring as retrieval
 from benchmarks.servers import LOAD
 
@@ -47,8 +48,10 @@ def _contexts(quick: bool) -> Iterator[Result]:
 
 
 def _calls(quick: bool) -> Iterator[Result]:
-    with Bench(measuring.QUICK if quick else measuring.FULL) as bench:
+    effort = measuring.QUICK if quick else measuring.FULL
+    with Bench(effort) as bench:
         yield from bench.all()
+    yield from restarted(effort)
 
 
 def _retrieval(quick: bool) -> Iterator[Result]:
