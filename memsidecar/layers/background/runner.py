@@ -115,7 +115,7 @@ class Runner:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the current batch, and stop. The next start continues from there."""
+        """Stop within the current batch. The next start continues from what was saved."""
         self._stopping.set()
         self._throttle.stop()
         self._commits.wake()

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memsidecar.domain.errors import ShuttingDown
+
 SLICE_SECONDS = 0.003
 "CPU time between two sleeps. Shorter slices would cost more than they spare: each has to reacquire the GIL."
 GIL_HOLD_SECONDS, GIL_RELEASE_SECONDS = 0.000_25, 0.000_001
@@ -54,13 +56,18 @@ class BackgroundThrottle:
         self._slice_start = time.thread_time()
 
     def stop(self) -> None:
-        """End the current sleep and all later ones. Call it from any thread."""
+        """End the current sleep, and the work at its next `yield_cpu`. Call it from any thread."""
         self._stopped.set()
 
     def yield_cpu(self) -> None:
-        """Sleep if a slice is used up, or release the GIL if it was held long. Call it often."""
+        """Sleep if a slice is used up, or release the GIL if it was held long. Call it often.
+
+        Raise ShuttingDown after `stop`. What was not saved is done again after the next start.
+        """
         if threading.get_ident() != self._thread:
             return
+        if self._stopped.is_set():
+            raise ShuttingDown()
         now = time.thread_time()
         worked_seconds = now - self._slice_start
         if worked_seconds >= SLICE_SECONDS:
