@@ -57,14 +57,20 @@ class Calibrated:
         return ceil(round(self.counter.count(text) * self.factor, 6))
 
 
+def is_plausible(old_factor: float, estimated: int, actual: int) -> bool:
+    """Return False for a report below MIN_FACTOR: it is not of the whole input, but of what no cache had.
+
+    Taken for the whole, one such report would let the next contexts exceed their budget by half.
+    """
+    return old_factor * actual >= MIN_FACTOR * estimated > 0
+
+
 def calibrate(old_factor: float, reports_so_far: int, estimated: int, actual: int) -> float:
     """Return the factor after one more report of the tokens that the provider charged.
 
     `estimated` was made with the old factor, so the step is multiplicative. The first report is taken in full, later
-    ones are damped. A report without tokens is ignored.
+    ones are damped.
     """
-    if estimated <= 0 or actual <= 0:
-        return old_factor
     learning_rate = max(_MIN_LEARNING_RATE, 1 / (reports_so_far + 1))
     factor: float = old_factor * (actual / estimated) ** learning_rate
     return min(max(factor, MIN_FACTOR), MAX_FACTOR)

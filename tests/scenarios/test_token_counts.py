@@ -111,7 +111,12 @@ def test_reports_that_agree_keep_the_factor_and_others_change_it(client: Client,
 
 def test_the_factor_stays_between_a_half_and_two(client: Client) -> None:
     assert report(client, f"claude-{uuid4()}", 1, 1_000_000) == 2
-    assert report(client, f"claude-{uuid4()}", 1_000_000, 1) == 0.5
+    assert report(client, f"claude-{uuid4()}", 1_000_000, 500_000) == 0.5
+
+
+def test_a_report_of_what_no_cache_had_is_ignored(client: Client, model: str) -> None:
+    assert report(client, model, 1_988, 37) == 1
+    assert report(client, model, 1_000, 1_200) == pytest.approx(1.2), "the first report that counts"
 
 
 @pytest.mark.parametrize("exact", ["gpt-4o", "gpt-4"])

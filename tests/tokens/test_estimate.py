@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.tokens.estimate import MAX_FACTOR, MIN_FACTOR, Calibrated, CharsPerFour, calibrate
+from memsidecar.tokens.estimate import MAX_FACTOR, MIN_FACTOR, Calibrated, CharsPerFour, calibrate, is_plausible
 
 factors = st.floats(MIN_FACTOR, MAX_FACTOR)
 tokens = st.integers(1, 10**9)
@@ -54,6 +54,11 @@ def test_steady_reports_lead_to_the_true_factor(truth: float) -> None:
     assert factor == pytest.approx(truth, rel=0.01)
 
 
-@pytest.mark.parametrize(("estimated", "actual"), [(0, 10), (10, 0), (-1, 10)])
-def test_a_report_without_tokens_changes_nothing(estimated: int, actual: int) -> None:
-    assert calibrate(1.3, 4, estimated, actual) == 1.3
+@pytest.mark.parametrize(("old", "estimated", "actual"), [(1.0, 1_988, 37), (1.0, 100, 49), (0.6, 60, 49), (1.0, 0, 9)])
+def test_a_report_below_the_smallest_factor_is_not_plausible(old: float, estimated: int, actual: int) -> None:
+    assert not is_plausible(old, estimated, actual)
+
+
+@pytest.mark.parametrize(("old", "estimated", "actual"), [(1.0, 100, 50), (2.0, 200, 50), (1.0, 100, 900)])
+def test_other_reports_are_plausible(old: float, estimated: int, actual: int) -> None:
+    assert is_plausible(old, estimated, actual)

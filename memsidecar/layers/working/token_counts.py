@@ -11,7 +11,7 @@ from memsidecar.layers.working.reads import WorkingMemoryReader
 from memsidecar.layers.working.validation import tokens_of
 from memsidecar.stores.contract import Calibrate, Calibration, Journal, VersionConflict, submit_and_wait
 from memsidecar.tokens.contract import Counter, Counters
-from memsidecar.tokens.estimate import calibrate
+from memsidecar.tokens.estimate import calibrate, is_plausible
 from memsidecar.tokens.models import lookup
 from memsidecar.v1.message_pb2 import Message
 
@@ -100,6 +100,8 @@ class ModelTokenCounts:
 
 
 def _calibrated(before: Calibration, estimated: int, actual: int) -> Calibration:
+    if not is_plausible(before.factor, estimated, actual):
+        return before
     return Calibration(calibrate(before.factor, before.reports, estimated, actual), before.reports + 1)
 
 
