@@ -18,19 +18,14 @@ from memsidecar.context.conversation import (
 from memsidecar.context.corrections import (
     MAX_CORRECTIONS,
     Correction,
+    CorrectionFinder,
     CorrectionLinker,
-    corrections_of_hit,
     corrections_of_window,
 )
 from memsidecar.context.memories import DecodedMessage, MemoryUnits, MemoryWriter, decode, passage_terms
 from memsidecar.context.packing import ContextInput, Packer
 from memsidecar.context.reduction import Previewer
-from memsidecar.context.relevance import (
-    Hit,
-    RelevanceFilter,
-    RelevanceThresholds,
-    same_question,
-)
+from memsidecar.context.relevance import Hit, RelevanceFilter, RelevanceThresholds, same_question
 from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import CountTokens, Item, Omission, TokenCountCache
 from memsidecar.context.sources import ContextSources, document_items, summary_items
@@ -117,6 +112,7 @@ class ContextBuilder:
     retrieved_role: Role
     is_behind: Callable[[str], bool]
     counts: TokenCountCache = field(default_factory=TokenCountCache)
+    find_corrections: CorrectionFinder = field(default_factory=CorrectionFinder)
 
     @property
     def window_step(self) -> WindowStep:
@@ -250,7 +246,7 @@ class ContextBuilder:
                 return None
             return other if _has_text(other := decode(located)) else None
 
-        retrieved = (correction for found in others for correction in corrections_of_hit(found))
+        retrieved = (correction for found in others for correction in self.find_corrections(found))
         # Strong cues first: of many sentences with a weak cue ("now") few correct anything.
         certain = sorted(retrieved, key=lambda correction: not correction.is_strong)
         corrections = [*islice(prepared.corrections(), MAX_CORRECTIONS), *certain[:MAX_CORRECTIONS]]

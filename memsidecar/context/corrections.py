@@ -35,8 +35,10 @@ _MAX_JOINED = 6
 _MAX_CORRECTED = 3
 "Sentences of one message whose corrections are shown."
 _MAX_STEPS = 3
+_CORRECTED_ROLES = (Role.USER, Role.ASSISTANT)
 _MAX_DISTANCE = 2
 "From a correction without a subject back to what it corrects: the user's message before it, with its answer between."
+_MAX_REMEMBERED = 1 << 16
 
 
 class Correction(NamedTuple):
@@ -58,15 +60,27 @@ class _Later(NamedTuple):
     "The correction is not understood without what it corrects."
 
 
-def corrections_of_hit(found: DecodedMessage) -> Iterator[Correction]:
-    """Yield the sentences of a user's message that may correct an earlier one."""
-    if found.role == Role.USER:
-        for statement, is_strong in _cues(found.content):
-            yield Correction(statement, found.time_us, found, found.place, found.located.user_id, is_strong)
+class CorrectionFinder:
+    """Finds corrections among hits. It remembers the lsn of messages without any, most of them, and no text."""
+
+    def __init__(self) -> None:
+        self._without: set[int] = set()
+
+    def __call__(self, found: DecodedMessage) -> list[Correction]:
+        """Return the sentences of a user's message that may correct an earlier one."""
+        lsn, user_id = found.located.lsn, found.located.user_id
+        if found.role != Role.USER or lsn in self._without:
+            return []
+        cues = list(_cues(found.content))
+        if not cues:
+            if len(self._without) == _MAX_REMEMBERED:
+                self._without.clear()
+            self._without.add(lsn)
+        return [Correction(each, found.time_us, found, found.place, user_id, is_strong) for each, is_strong in cues]
 
 
 def corrections_of_window(messages: Iterable[WindowMessage], head: SessionHead) -> Iterator[Correction]:
-    """Yield the same of messages that the conversation shows already."""
+    """Yield the corrections of messages that the conversation shows already."""
     for message in messages:
         if message.role == Role.USER:
             time_us, place = message.message.create_time.ToMicroseconds(), (head.row_id, message.sequence)
@@ -101,19 +115,29 @@ class CorrectionLinker:
         """Return the memories, best first. A corrected one becomes a part of its corrections, at the best place."""
         if not self.corrections and not self.superseded:
             return list(memories)
+        every = [(memory, found) for memory in memories for found in memory.messages]
+        corrected = [(memory, found, each) for memory, found in every if (each := self._superseding(found))]
+        if not corrected:
+            return list(map(_in_order, memories))
         groups = _Groups(memories)
-        for memory in memories:
-            for found in memory.messages:
-                self._join(groups, memory.messages, found, _MAX_STEPS)
+        for memory, found, superseding in corrected:
+            self._join(groups, memory.messages, found, superseding, _MAX_STEPS - 1)
         return groups.items()
 
-    def _join(self, groups: "_Groups", together: Sequence[DecodedMessage], found: DecodedMessage, steps: int) -> None:
+    def _join(
+        self,
+        groups: "_Groups",
+        together: Sequence[DecodedMessage],
+        found: DecodedMessage,
+        superseding: Sequence[_Later],
+        steps: int,
+    ) -> None:
         """Join a message with its corrections, and these with theirs: a correction may be corrected itself."""
-        for later in self._superseding(found) if steps else ():
+        for later in superseding:
             is_new = later.found is not None and later.found.place not in groups
             groups.join(together, found, later)
-            if later.found is not None and is_new:
-                self._join(groups, (later.found,), later.found, steps - 1)
+            if later.found is not None and is_new and steps:
+                self._join(groups, (later.found,), later.found, self._superseding(later.found), steps - 1)
 
     def is_superseded(self, found: DecodedMessage) -> bool:
         return bool(self._superseding(found))
@@ -123,17 +147,17 @@ class CorrectionLinker:
         by_facts = self._superseding_facts(found)
         if by_facts and by_facts[0].found is not None:
             return by_facts
-        newer = [each for each in self.corrections if _is_newer(each, found)]
-        if found.role not in (Role.USER, Role.ASSISTANT) or not newer:
+        matching = list(_matching(self.corrections, found)) if found.role in _CORRECTED_ROLES else []
+        if not matching:
             return by_facts
         best: dict[str, tuple[Correction, Statement]] = {}
-        for match in sorted(_matching(newer, found), key=_certainty, reverse=True):
+        for match in sorted(matching, key=_certainty, reverse=True):
             best.setdefault(match[1].text, match)
         corrections = [
             _Later(correction.found, is_needed=names_no_subject(correction.statement, statement))
             for correction, statement in best.values()
         ]
-        return corrections[:_MAX_CORRECTED] or by_facts
+        return corrections[:_MAX_CORRECTED]
 
     def _superseding_facts(self, found: DecodedMessage) -> list[_Later]:
         sources = self.superseded.get((found.located.key.session_id, found.wire.id)) if self.superseded else None
@@ -226,6 +250,11 @@ class _Groups:
         return [group.item() for group in sorted(groups.values(), key=lambda group: group.position)]
 
 
+def _in_order(memory: MemoryItem) -> MemoryItem:
+    """Return a memory with its messages in order of time."""
+    return memory if len(memory.messages) == 1 else _group(0, memory).item()
+
+
 def _group(position: int, memory: MemoryItem) -> _Group:
     messages = {found.place: found for found in memory.messages}
     return _Group(position, memory.pointer, messages, outdated=set(memory.outdated))
@@ -236,12 +265,12 @@ def _certainty(match: tuple[Correction, Statement]) -> tuple[bool, int, int]:
     return (*closeness(correction.statement, statement), correction.time_us)
 
 
-def _matching(newer: Sequence[Correction], found: DecodedMessage) -> Iterator[tuple[Correction, Statement]]:
+def _matching(corrections: Sequence[Correction], found: DecodedMessage) -> Iterator[tuple[Correction, Statement]]:
     """Yield the corrections of a message, with the sentence that they correct."""
     content = found.content[:_MAX_CHARACTERS]
-    near = [each for each in newer if each.is_strong and _is_near(each, found)]
+    near = [each for each in corrections if each.is_strong and _is_near(each, found)]
     # Parsing takes most of the time, and most messages and sentences share no word with a correction.
-    related = _sharing_words(newer, content)
+    related = [each for each in _sharing_words(corrections, content) if _is_newer(each, found)]
     if not related and not near:
         return
     for sentence in split_sentences(content)[:_MAX_STATEMENTS]:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.context.corrections import CorrectionLinker, corrections_of_hit
+from memsidecar.context.corrections import CorrectionFinder, CorrectionLinker
 from memsidecar.context.memories import DecodedMessage, MemoryItem
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.message import Role
@@ -37,13 +37,20 @@ def memory(at: int, rank: int) -> MemoryItem:
 
 
 MESSAGES = [message(at) for at in range(len(TEXTS))]
-LINKER = CorrectionLinker([each for found in MESSAGES for each in corrections_of_hit(found)])
+LINKER = CorrectionLinker([each for found in MESSAGES for each in CorrectionFinder()(found)])
 LATER = {0: {6, 7, 8}, 1: {6}, 2: {6}, 3: {7}, 4: {8}, 5: {8}}
 "The messages that correct each message."
 
 
 def places(messages: tuple[DecodedMessage, ...]) -> set[int]:
     return {found.place[0] for found in messages}
+
+
+def test_a_message_has_the_same_corrections_whenever_it_is_a_hit() -> None:
+    find = CorrectionFinder()
+    first = [find(found) for found in MESSAGES]
+    assert [bool(found) for found in first] == [at in (6, 7, 8) for at in range(len(MESSAGES))]
+    assert [find(found) for found in MESSAGES] == first
 
 
 @given(st.lists(st.sampled_from(range(len(TEXTS))), min_size=1, unique=True))
@@ -64,7 +71,7 @@ def test_a_memory_whose_corrections_would_be_too_long_together_is_left_out() -> 
     first = memory(0, 3)
     also = MESSAGES[5]._replace(content="The database is Postgres 14. Our VPN is Wireguard.")
     vpn = MESSAGES[9]._replace(content="We no longer use Wireguard, our VPN is Tailscale.")
-    link = CorrectionLinker([each for found in (*MESSAGES[6:9], vpn) for each in corrections_of_hit(found)])
+    link = CorrectionLinker([each for found in (*MESSAGES[6:9], vpn) for each in CorrectionFinder()(found)])
     items = link([*pairs, first, memory(5, 4)._replace(messages=(also,)), memory(9, 5)._replace(messages=(vpn,))])
     assert [places(item.messages) for item in items] == [{6, 7, 8}, {9}]
     assert [places(item.superseded) for item in items] == [{0}, set()]

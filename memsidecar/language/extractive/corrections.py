@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from memsidecar.domain.text import word_set
 from memsidecar.language.extractive.lexicon import Word, WordKind, classify, root, split_words
@@ -41,11 +42,12 @@ STRONG_CUE_TERMS = _CUE_WORDS - word_set("""
 any not after set cut actually now jetzt eigentlich sofort ahora realidad
 """) | word_set("改到 改为 改成 改在 改用 不再 而是 更正 换成 推迟 変更 では なく やめ")
 "Terms of the index by which messages with a strong cue are found."
+_COMPANIONS = dict(pair.split("+") for pair in word_set("any+more after+all not+but set+to cut+to longer+no ya+no"))
+"Frequent words that are a part of a cue only together with another word."
 _UNSPACED_CUES = re.compile("[改変换推而更其]|不再|现在|ではなく|やめて|今は|実は")
 "Each cue contains one of these words, or of these characters."
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _WORD = re.compile(r"\w+")
-_ASCII_CUE_WORDS = frozenset(word.encode() for word in _CUE_WORDS)
 _ASCII_WORD_BYTES = bytes(byte if chr(byte).isalnum() or byte == ord("_") else ord(" ") for byte in range(128))
 _ASCII_WORD_BYTES += bytes(128)
 _HYPOTHETICAL = re.compile(
@@ -126,6 +128,11 @@ class Statement:
     def parse(cls, text: str) -> "Statement":
         return cls.of(text, list(map(classify, split_words(text))))
 
+    @cached_property
+    def replaced(self) -> frozenset[str]:
+        """Return the words that the statement says it replaces: "replaced Sentry with"."""
+        return frozenset(root(word) for text in _REPLACED.findall(self.text) for word in split_words(text))
+
     def values(self, other: "Statement") -> set[WordKind]:
         """Return the kinds of the words that the other statement does not have."""
         return {kind for word, kind in self.kinds.items() if word not in other.kinds}
@@ -154,9 +161,13 @@ def is_correction(text: str) -> bool:
 def may_correct(text: str) -> bool:
     """Return False for most texts without a cue. Much faster than the search for cues."""
     folded = text.lower()
-    if folded.isascii():  # the same as below, several times as fast
-        return not _ASCII_CUE_WORDS.isdisjoint(folded.encode().translate(_ASCII_WORD_BYTES).split())
-    return not _CUE_WORDS.isdisjoint(_WORD.findall(folded)) or _UNSPACED_CUES.search(folded) is not None
+    is_ascii = folded.isascii()
+    # Splitting ASCII bytes gives the same words, several times as fast.
+    words = folded.encode().translate(_ASCII_WORD_BYTES).decode().split() if is_ascii else _WORD.findall(folded)
+    cues = _CUE_WORDS.intersection(words)
+    if cues and any(_COMPANIONS.get(cue, cue) in words for cue in cues):
+        return True
+    return not is_ascii and _UNSPACED_CUES.search(folded) is not None
 
 
 def is_strong_cue(text: str) -> bool:
@@ -178,14 +189,16 @@ def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool
     Without a shared word it does not: other conversations have other subjects.
     """
     shared = correction.kinds.keys() & earlier.kinds.keys()
-    if not shared or _have_other_subjects(correction, earlier):
+    if not shared:
         return False
     if not is_strong:
-        return _same_values(correction, earlier) and _replaces(correction, earlier, is_strong=False)
+        is_corrected = _replaces(correction, earlier, is_strong=False) and _same_values(correction, earlier)
+        return is_corrected and not _have_other_subjects(correction, earlier)
     is_same_subject = any(earlier.kinds[word] not in (WordKind.NUMBER, WordKind.CALENDAR) for word in shared)
     is_changed = is_same_subject and len(shared) >= _QUARTER * len(earlier.kinds) and _same_values(correction, earlier)
     is_corrected = is_changed or _replaces(correction, earlier, is_strong=True) or _names_replaced(correction, earlier)
-    return is_corrected and not _HYPOTHETICAL.search(earlier.text)
+    is_stated = is_corrected and not _HYPOTHETICAL.search(earlier.text)
+    return is_stated and not _have_other_subjects(correction, earlier)
 
 
 def corrects_nearby(correction: Statement, earlier: Statement) -> bool:
@@ -227,9 +240,8 @@ def names_no_subject(correction: Statement, earlier: Statement) -> bool:
 
 
 def _names_replaced(correction: Statement, earlier: Statement) -> bool:
-    """Whether the correction says that it replaces a name of the earlier statement: "replaced Sentry with"."""
-    replaced = {root(word) for text in _REPLACED.findall(correction.text) for word in split_words(text)}
-    return any(earlier.kinds.get(value) == WordKind.NAME for value in replaced)
+    """Whether the correction says that it replaces a name of the earlier statement."""
+    return any(earlier.kinds.get(value) == WordKind.NAME for value in correction.replaced)
 
 
 def _targets(statements: Sequence[Statement], positions: dict[str, list[int]], position: int) -> Iterator[int]:
