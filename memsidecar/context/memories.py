@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -96,6 +97,8 @@ class MemoryWriter:
     max_tokens: int
     count: CountTokens
     now_us: int
+    label: Callable[[str, int], str] = field(default_factory=lambda: cache(speaker_label))
+    "Few speakers say all memories of a context."
 
     def lines(
         self,
@@ -125,7 +128,7 @@ class MemoryWriter:
             content = passage(content, self.terms, max_tokens, self.count)
         if is_outdated:
             content += f" {PARTLY_OUTDATED if len(split_sentences(content)) > 1 else OUTDATED}"
-        return f"{speaker_label(found.wire.name, found.role)}: {encode_text(content, SPOKEN_INDENT)}"
+        return f"{self.label(found.wire.name, found.role)}: {encode_text(content, SPOKEN_INDENT)}"
 
     def is_cut(self, found: DecodedMessage) -> bool:
         return found.located.message.tokens > self.max_tokens

@@ -67,12 +67,13 @@ class SeenTexts:
         """Tell whether a text with nearly the same terms was seen; if not, remember this one."""
         size = len(terms)
         required = ceil(NEAR_DUPLICATE_OVERLAP * size)
-        if size and len(terms & self._terms) >= required:
+        known = len(self._terms)
+        self._terms |= terms
+        if size and len(self._terms) - known <= size - required:
             for other in self._sets if len(self._sets) <= _MAX_COMPARED else self._candidates(terms):
                 is_like_size = len(other) >= required and size >= NEAR_DUPLICATE_OVERLAP * len(other)
                 if is_like_size and _is_near_duplicate(terms, other):
                     return True
-        self._terms |= terms
         self._sets.append(terms)
         return False
 

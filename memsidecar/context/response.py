@@ -24,7 +24,7 @@ from memsidecar.v1.context_pb2 import (
     SECTION_WORKING,
     BuildContextResponse,
     Inclusion,
-    ItemReceipt,
+    Receipt,
     Section,
     SectionReceipt,
 )
@@ -37,14 +37,15 @@ _QUERY = "query"
 
 @dataclass(frozen=True)
 class ReceiptBuilder:
-    """Builds receipts. With `debug`, omitted items are listed too."""
+    """Adds the receipts of all sections to one receipt. With `debug`, omitted items are listed too."""
 
+    receipt: Receipt
     limits: SectionLimits
     count: CountTokens
     debug: bool
 
-    def __call__(self, candidates: ContextInput, packed: PackedContext) -> list[SectionReceipt]:
-        receipts = {section: self._receipt(section, candidates, packed) for section in SECTIONS}
+    def __call__(self, candidates: ContextInput, packed: PackedContext) -> None:
+        receipts = {section: self._add_section(section, candidates, packed) for section in SECTIONS}
         booked = sum(receipt.used_tokens for receipt in receipts.values())
         framing = receipts[SECTION_FRAMING]
         framing.used_tokens = packed.total_tokens - booked
@@ -53,17 +54,16 @@ class ReceiptBuilder:
             owed = min(receipt.used_tokens, max(0, -framing.used_tokens))
             receipt.used_tokens -= owed
             framing.used_tokens += owed
-        return list(receipts.values())
 
-    def _receipt(self, section: Section, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
+    def _add_section(self, section: Section, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
         if section == SECTION_WORKING:
             return self._working(candidates, packed)
         if section == SECTION_TOOL_SCHEMAS:
-            return SectionReceipt(section=section, used_tokens=candidates.schema_tokens)
+            return self.receipt.sections.add(section=section, used_tokens=candidates.schema_tokens)
         if section == SECTION_OUTPUT_RESERVE:
-            return SectionReceipt(section=section, used_tokens=candidates.reserve_tokens)
+            return self.receipt.sections.add(section=section, used_tokens=candidates.reserve_tokens)
         if section == SECTION_FRAMING:
-            return SectionReceipt(section=section)
+            return self.receipt.sections.add(section=section)
         if section == SECTION_PROFILE:
             return self._profile(candidates, packed)
         return self._items(section, candidates, packed)
@@ -74,9 +74,10 @@ class ReceiptBuilder:
         evicted = [Omission(item, INCLUSION_OVER_TOTAL) for item in filled.kept if item.key not in keys]
         left_out = [*evicted, *filled.omitted, *candidates.rejected.get(section, ())]
         receipt = self._section(section, sum(item.tokens for item in shown), len(left_out))
-        receipt.items.extend(_included(item) for item in shown)
-        if self.debug:
-            receipt.items.extend(self._omitted(omission) for omission in left_out)
+        for item in shown:
+            _add_included(receipt, item)
+        for omission in left_out if self.debug else ():
+            self._add_omitted(receipt, omission)
         return receipt
 
     def _profile(self, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
@@ -87,9 +88,9 @@ class ReceiptBuilder:
         receipt = self._section(SECTION_PROFILE, self.count(text) if shown else 0, int(bool(whole) and not shown))
         item = Item("profile", text, shortened=0 < len(shown) < len(whole)).counted(self.count)
         if shown:
-            receipt.items.append(_included(item))
+            _add_included(receipt, item)
         elif whole and self.debug:
-            receipt.items.append(self._omitted(Omission(item, self._profile_omission(packed))))
+            self._add_omitted(receipt, Omission(item, self._profile_omission(packed)))
         return receipt
 
     def _profile_omission(self, packed: PackedContext) -> Inclusion:
@@ -108,33 +109,34 @@ class ReceiptBuilder:
         receipt = self._section(SECTION_WORKING, used, len(left_out))
         if receipt.limit_tokens:  # the turn under way may have more than the section's ceiling
             receipt.limit_tokens = max(receipt.limit_tokens, min(used, self.limits.turn))
-        receipt.items.extend(_shown_message(message) for message in shown)
+        for message in shown:
+            _add_message(receipt, message, INCLUSION_SHORTENED if message.shortened else INCLUSION_INCLUDED)
         if query:
-            receipt.items.append(_included(Item(_QUERY, query).counted(self.count)))
-        if self.debug:
-            receipt.items.extend(_message_receipt(message, reason) for message, reason in left_out)
+            _add_included(receipt, Item(_QUERY, query).counted(self.count))
+        for message, reason in left_out if self.debug else ():
+            _add_message(receipt, message, reason)
         return receipt
 
     def _section(self, section: Section, used: int, left_out: int) -> SectionReceipt:
         limit = self.limits[section]
         share, ceiling = (0, 0) if limit.disabled else (limit.share, limit.ceiling)
-        return SectionReceipt(
+        return self.receipt.sections.add(
             section=section, limit_tokens=ceiling, share_tokens=share, used_tokens=used, left_out_count=left_out
         )
 
-    def _omitted(self, omission: Omission) -> ItemReceipt:
-        return _receipt(omission.item.counted(self.count), omission.reason)
+    def _add_omitted(self, receipt: SectionReceipt, omission: Omission) -> None:
+        _add_item(receipt, omission.item.counted(self.count), omission.reason)
 
 
-def _included(item: Item) -> ItemReceipt:
-    return _receipt(item, INCLUSION_SHORTENED if item.shortened else INCLUSION_INCLUDED)
+def _add_included(receipt: SectionReceipt, item: Item) -> None:
+    _add_item(receipt, item, INCLUSION_SHORTENED if item.shortened else INCLUSION_INCLUDED)
 
 
 _SHOWN_REASONS = (INCLUSION_INCLUDED, INCLUSION_SHORTENED)
 
 
-def _receipt(item: Item, reason: Inclusion) -> ItemReceipt:
-    return ItemReceipt(
+def _add_item(receipt: SectionReceipt, item: Item, reason: Inclusion) -> None:
+    receipt.items.add(
         id=item.id,
         message_ids=item.message_ids,
         session_id=item.session_id,
@@ -148,12 +150,8 @@ def _receipt(item: Item, reason: Inclusion) -> ItemReceipt:
     )
 
 
-def _shown_message(message: WindowMessage) -> ItemReceipt:
-    return _message_receipt(message, INCLUSION_SHORTENED if message.shortened else INCLUSION_INCLUDED)
-
-
-def _message_receipt(message: WindowMessage, reason: Inclusion) -> ItemReceipt:
-    return ItemReceipt(
+def _add_message(receipt: SectionReceipt, message: WindowMessage, reason: Inclusion) -> None:
+    receipt.items.add(
         id=message.message.id,
         message_ids=[message.message.id],
         tokens=message.text_tokens,
@@ -200,7 +198,7 @@ class ResponseBuilder:
             stable_prefix_count=len(stable),
             stable_prefix_sha256=_digest(stable),
         )
-        response.receipt.sections.extend(ReceiptBuilder(self.limits, self.count, self.debug)(candidates, packed))
+        ReceiptBuilder(response.receipt, self.limits, self.count, self.debug)(candidates, packed)
         response.receipt.tokenizer, response.receipt.exact = self.counter.name, self.counter.exact
         return response
 
