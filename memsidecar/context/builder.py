@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import cast
 
@@ -32,6 +33,7 @@ from memsidecar.context.sources import ContextSources, document_items, summary_i
 from memsidecar.context.window import Turn, split_turns
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
+from memsidecar.language.extractive.excerpt import SummaryShortener
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.facts import MessageName
@@ -112,6 +114,7 @@ class ContextBuilder:
     retrieved_role: Role
     is_behind: Callable[[str], bool]
     counts: TokenCountCache = field(default_factory=TokenCountCache)
+    shorten_summary: SummaryShortener = field(default_factory=SummaryShortener)
     find_corrections: CorrectionFinder = field(default_factory=CorrectionFinder)
 
     @property
@@ -184,7 +187,8 @@ class ContextBuilder:
         def limits_for(budget: int) -> SectionLimits:
             return prepared.limits if budget == prepared.limits.budget else self._limits(request, budget, count)
 
-        pack = Packer(limits_for, count, self._cutter(request, count, prepared.whole))
+        shorten = partial(self.shorten_summary, counter=prepared.counter.name)
+        pack = Packer(limits_for, count, self._cutter(request, count, prepared.whole), shorten)
         packed = pack(candidates, prepared.limits.budget)
         _warn_of_large_prompt(prepared, packed.filled[SECTION_SYSTEM].tokens)
         encode = ResponseBuilder(prepared.limits, prepared.counter, count, self.retrieved_role, request.debug)

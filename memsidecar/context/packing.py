@@ -70,6 +70,8 @@ class Packer:
     limits_for: Callable[[int], SectionLimits]
     count: CountTokens
     cut: ConversationCutter
+    shorten: Callable[[str, int, CountTokens], str] = shorten
+    "Shortens a summary."
 
     def __call__(self, candidates: ContextInput, budget: int) -> PackedContext:
         """Return the packed context. Raise BudgetTooSmall with a budget that is enough for the same call."""
@@ -143,7 +145,7 @@ class Packer:
 
     def _fill_summary(self, items: tuple[Item, ...], tokens: int) -> FilledSection:
         """Shorten the summary to its best sentences if the section does not hold all of it."""
-        shorter = [(item, shorten(item.text, tokens, self.count)) for item in items]
+        shorter = [(item, self.shorten(item.text, tokens, self.count)) for item in items]
         kept = [item._replace(text=text, shortened=text != item.text) for item, text in shorter if text]
         omitted = [Omission(item, INCLUSION_OVER_SECTION) for item, text in shorter if not text]
         return FilledSection(tuple(item.counted(self.count) for item in kept), tuple(omitted))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsidecar.language.extractive.excerpt import LEFT_OUT, passage, shorten
+from memsidecar.language.extractive.excerpt import LEFT_OUT, SummaryShortener, passage, shorten
 from memsidecar.language.extractive.sentences import summary_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
@@ -35,6 +35,16 @@ def test_a_shorter_version_has_whole_sentences_in_their_order(limit: int, model:
     assert shorter and count(shorter) <= limit
     kept = sentences(shorter)
     assert [sentence for sentence in sentences(SUMMARY) if sentence in kept] == kept
+
+
+def test_a_remembered_choice_holds_for_the_same_summary_limit_and_counter_only() -> None:
+    remembering = SummaryShortener()
+    other = "\n".join(reversed(SUMMARY.splitlines()))
+    for summary in (SUMMARY, other, SUMMARY, other):
+        for limit in (40, 60, 40):
+            for model in ("gpt-4o", "claude-sonnet-4-5"):
+                count = COUNTERS.for_model(model).count
+                assert remembering(summary, limit, count, model) == shorten(summary, limit, count)
 
 
 def test_a_smaller_limit_shows_nothing_that_a_larger_one_does_not() -> None:

@@ -3,13 +3,15 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from hashlib import blake2b
 from math import log
 
 from memsidecar.domain.text import split_sentences
 from memsidecar.language.extractive.selection import Candidate, CandidateBuilder, Salience, select
-from memsidecar.language.extractive.sentences import LineWriter, summary_sentences
+from memsidecar.language.extractive.sentences import LineWriter, SpokenSentence, summary_sentences
 
 _CHARACTERS_PER_TOKEN = 4  # the ranking compares sentences, so an estimate is enough
+_MAX_REMEMBERED = 4_096
 LEFT_OUT = "\u2026"
 "Marks the places of a passage where text was left out."
 _REGION_CHARACTERS = 6_000
@@ -32,24 +34,48 @@ def shorten(summary: str, max_tokens: int, count: Callable[[str], int]) -> str:
     smaller limit never shows a sentence that a larger one does not. A summary that fits is returned unchanged. It works
     for summaries of a model too.
     """
-    if count(summary) <= max_tokens:
-        return summary
-    sentences = list(summary_sentences(summary, labels=()))
+    return SummaryShortener()(summary, max_tokens, count, "")
+
+
+class SummaryShortener:
+    """Shortens summaries as `shorten` does. It remembers by a digest which sentences of a summary fit, and no text.
+
+    A summary changes every few turns, and a context is built in each. Ranking takes most of the time.
+    """
+
+    def __init__(self) -> None:
+        self._fitting: dict[tuple[bytes, int, str], tuple[int, ...]] = {}
+
+    def __call__(self, summary: str, max_tokens: int, count: Callable[[str], int], counter: str) -> str:
+        """Return the best sentences. `counter` is the name of what `count` counts with."""
+        if count(summary) <= max_tokens:
+            return summary
+        sentences = list(summary_sentences(summary, labels=()))
+        key = (blake2b(summary.encode(), digest_size=16).digest(), max_tokens, counter)
+        positions = self._fitting.get(key)
+        if positions is None:
+            if len(self._fitting) == _MAX_REMEMBERED:
+                self._fitting.clear()
+            positions = self._fitting[key] = _best_fitting(sentences, max_tokens, count)
+        return LineWriter().render(sentences[position] for position in positions)
+
+
+def _best_fitting(sentences: Sequence[SpokenSentence], max_tokens: int, count: Callable[[str], int]) -> tuple[int, ...]:
+    """Return the positions of the best sentences that fit together."""
     ranked = _ranked(CandidateBuilder(lambda text: len(text) // _CHARACTERS_PER_TOKEN)(sentences))
     writer = LineWriter()
 
-    def best(number: int) -> str:
-        positions = sorted(position for candidate in ranked[:number] for position in candidate.positions)
-        return writer.render(sentences[position] for position in positions)
+    def best(number: int) -> list[int]:
+        return sorted(position for candidate in ranked[:number] for position in candidate.positions)
 
     fitting, too_many = 0, len(ranked) + 1
     while fitting + 1 < too_many:
         middle = (fitting + too_many) // 2
-        if count(best(middle)) <= max_tokens:
+        if count(writer.render(sentences[position] for position in best(middle))) <= max_tokens:
             fitting = middle
         else:
             too_many = middle
-    return best(fitting)
+    return tuple(best(fitting))
 
 
 def _ranked(candidates: list[Candidate]) -> list[Candidate]:
