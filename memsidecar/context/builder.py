@@ -10,6 +10,7 @@ from typing import cast
 from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimits, section_limits
 from memsidecar.context.conversation import (
     ConversationCutter,
+    ShownMessages,
     VisibleTurns,
     WindowStep,
     fits_whole,
@@ -73,19 +74,15 @@ class PreparedContext:
     whole: bool
     "The whole conversation is shown."
     query: str
-    shown_from: tuple[int, int] | None
-    "Session row and sequence of the oldest visible message, if any."
+    shown: ShownMessages
 
     def corrections(self) -> Iterator[Correction]:
         """Yield the corrections that the conversation shows."""
         if self.head is not None:
             messages = (each for turn in self.turns for unit in turn.units for each in unit.messages)
             row = self.head.row_id
-            shown = (each for each in messages if self.is_shown(row, each.sequence))
+            shown = (each for each in messages if self.shown.contains(row, each.sequence))
             yield from corrections_of_window(shown, self.head)
-
-    def is_shown(self, session: int, sequence: int) -> bool:
-        return self.shown_from is not None and self.shown_from <= (session, sequence) < (self.shown_from[0] + 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +137,8 @@ class ContextBuilder:
         older = () if whole else window.messages[: -self.budgets.verbatim_messages or None]
         covered = summarized_through(summary, sum(count(item.text) for item in shown), limits[SECTION_SUMMARY], older)
         visible = self._cutter(request, count, whole)(turns, limits[SECTION_WORKING], covered)
+        if window.complete and len(visible.messages) == len(window.messages):
+            shown = ()  # a summary of the turn under way would only repeat it
         verbatim = _message_ids(visible) if covered else frozenset()
         sections = self.sources.known(request, head, request.query or question, verbatim)
         sections[SECTION_SYSTEM] = system
@@ -154,7 +153,7 @@ class ContextBuilder:
             summarized_through=covered,
             whole=whole,
             query=request.query or question,
-            shown_from=_shown_from(head, visible),
+            shown=ShownMessages.of(head, turns, visible),
         )
 
     def _conversation(self, request: ContextRequest, limits: SectionLimits) -> Conversation:
@@ -214,7 +213,7 @@ class ContextBuilder:
         writer = MemoryWriter(passage_terms(query), passage_tokens, count, request.now_us)
         relevant = RelevanceFilter(
             thresholds=self.thresholds,
-            is_shown=prepared.is_shown,
+            is_shown=prepared.shown.contains,
             writer=writer,
             limit=limit,
             debug=request.debug,
@@ -227,7 +226,7 @@ class ContextBuilder:
         link = self._linker(prepared, [found for _, found in hits]) if memories else CorrectionLinker()
 
         def is_hidden(found: DecodedMessage) -> bool:
-            return prepared.is_shown(*found.place) or link.is_superseded(found)
+            return prepared.shown.contains(*found.place) or link.is_superseded(found)
 
         complete = MemoryUnits(writer, relevant.item, self.sources.working.read.surroundings, is_hidden)
         linked = link(memories)
@@ -236,7 +235,7 @@ class ContextBuilder:
     def _linker(self, prepared: PreparedContext, hits: Sequence[DecodedMessage]) -> CorrectionLinker:
         """Return the linker of memories with their corrections, among the hits and in the visible conversation."""
         owner = self.sources.owner(prepared.request, prepared.head)
-        others = [found for found in hits if not prepared.is_shown(*found.place)]
+        others = [found for found in hits if not prepared.shown.contains(*found.place)]
 
         def find(name: MessageName) -> DecodedMessage | None:
             loaded = (found for found in others if (found.located.key.session_id, found.wire.id) == name)
@@ -246,7 +245,7 @@ class ContextBuilder:
             if prepared.request.scope == Scope.SCOPE_SESSION and name[0] != prepared.request.key.session_id:
                 return None
             located = self.sources.locate(owner, *name)
-            if located is None or prepared.is_shown(located.session, located.message.sequence):
+            if located is None or prepared.shown.contains(located.session, located.message.sequence):
                 return None
             return other if _has_text(other := decode(located)) else None
 
@@ -293,8 +292,3 @@ def _warn_of_large_prompt(prepared: PreparedContext, tokens: int) -> None:
 
 def _message_ids(visible: VisibleTurns) -> frozenset[str]:
     return frozenset(message.message.id for message in visible.messages)
-
-
-def _shown_from(head: SessionHead | None, visible: VisibleTurns) -> tuple[int, int] | None:
-    sequences = [message.sequence for message in visible.messages]
-    return (head.row_id, min(sequences)) if head and sequences else None

@@ -7,7 +7,7 @@ provider's prompt cache is reused.
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from memsidecar.context.budgets import ContextRequest, SectionLimit, SectionLimits
@@ -15,6 +15,7 @@ from memsidecar.context.reduction import MAX_BYTES, Previewer, TurnReduction
 from memsidecar.context.sections import CountTokens, Item
 from memsidecar.context.window import ConversationWindow, Turn, WindowMessage, WindowUnit
 from memsidecar.domain.message import Role
+from memsidecar.domain.session import SessionHead
 from memsidecar.layers.summaries.store import RollingSummary
 from memsidecar.tokens.contract import MESSAGE_OVERHEAD
 from memsidecar.v1.context_pb2 import SECTION_DOCUMENTS, SECTION_EPISODIC, SECTION_PROFILE, SECTION_WORKING
@@ -73,6 +74,38 @@ class VisibleTurns:
         grown = replace(self, step=step, current_units=self.current.units(step, self.current.spare(step, most)))
         shown = {message.sequence for message in grown.messages}
         return replace(grown, omitted=tuple(each for each in self.omitted if each.sequence not in shown))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessages:
+    """The messages that the conversation shows, so that retrieval need not.
+
+    Those are the messages of older turns that are shown whole, and of the turn under way also what is left out between
+    others: it takes free tokens first.
+    """
+
+    session: int = 0
+    sequences: frozenset[int] = frozenset()
+    unbroken_from: tuple[int, int] | None = None
+    "Session row and sequence of the oldest message that is shown together with all after it, if any."
+
+    @classmethod
+    def of(cls, head: SessionHead | None, turns: Sequence[Turn], visible: VisibleTurns) -> "ShownMessages":
+        if head is None or not visible.messages:
+            return cls()
+        whole = {message.sequence for message in visible.messages if not message.shortened}
+        oldest = visible.messages[0].sequence
+        shown = frozenset(whole.union(each for each in _sequences(turns[-1]) if each >= oldest))
+        every = sorted((sequence for turn in turns for sequence in _sequences(turn)), reverse=True)
+        newest = list(takewhile(shown.__contains__, every))
+        return cls(head.row_id, shown, (head.row_id, newest[-1]) if newest else None)
+
+    def contains(self, session: int, sequence: int) -> bool:
+        return session == self.session and sequence in self.sequences
+
+
+def _sequences(turn: Turn) -> list[int]:
+    return [message.sequence for unit in turn.units for message in unit.messages]
 
 
 def fixed_tokens(request: ContextRequest, system: Iterable[Item], limits: SectionLimits, count: CountTokens) -> int:

@@ -119,7 +119,7 @@ class Retrieval:
     def _range(self, prepared: PreparedContext) -> SearchScope | None:
         """Return the scope without visible messages and repetitions of the question, which would match best."""
         within = self._scope(prepared)
-        return replace(within, exclude_from=prepared.shown_from, include_repeats=False) if within else None
+        return replace(within, exclude_from=prepared.shown.unbroken_from, include_repeats=False) if within else None
 
     def _scope(self, prepared: PreparedContext) -> SearchScope | None:
         """Return the scope of the request; by default the user's messages, or the session's if it has no user."""
@@ -141,7 +141,9 @@ def _unranked(found: LocatedMessage) -> RankedHit:
 def _is_excluded(prepared: PreparedContext) -> Callable[[LocatedMessage], bool]:
     """Return a predicate for messages that are visible already or repeat the question."""
     repeats = same_question(prepared.query)
-    return lambda found: prepared.is_shown(found.session, found.message.sequence) or repeats(decode(found).content)
+    return lambda found: (
+        prepared.shown.contains(found.session, found.message.sequence) or repeats(decode(found).content)
+    )
 
 
 @dataclass

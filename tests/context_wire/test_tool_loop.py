@@ -37,7 +37,7 @@ def log_of(lines: int) -> str:
 def exchange(number: int, result: str) -> list[Message]:
     call = ToolCall(id=f"call-{number}", name="read_log", arguments_json=f'{{"page": {number}}}')
     return [
-        Message(role=ROLE_ASSISTANT, tool_calls=[call]),
+        Message(role=ROLE_ASSISTANT, content=f"I read page {number} of the log.", tool_calls=[call]),
         Message(role=ROLE_TOOL, tool_call_id=call.id, content=result),
     ]
 
@@ -130,6 +130,25 @@ def test_a_summary_does_not_repeat_the_task(client: Client) -> None:
     until(lambda: agent.summary() is not None)
     built = agent.build(max_tokens=2_000)
     assert [TASK in message.content for message in built.messages].count(True) == 1
+
+
+@pytest.mark.parametrize(("budget", "has_summary"), [(600, True), (8_000, False)])
+def test_a_loop_that_is_shown_needs_no_summary(client: Client, budget: int, has_summary: bool) -> None:
+    agent = in_tool_loop(client, *[log_of(2)] * 13)
+    until(lambda: agent.summary() is not None)
+    built = agent.build(max_tokens=budget)
+    is_whole = len(shown_in(built, "WORKING")) == 27
+    assert (section_of(built, "SUMMARY").used_tokens > 0, is_whole) == (has_summary, not has_summary)
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_passage_that_a_preview_leaves_out_is_retrieved(client: Client, budget: int) -> None:
+    line = "ERROR importer batch=477 duplicate key (id)=(8812345) already exists"
+    agent = in_tool_loop(client, f"{log_of(300)}{line}\n{log_of(300)}")
+    agent.conversation.add("I read it.", ROLE_ASSISTANT)
+    agent.conversation.add("What was the duplicate key in the log?")
+    built = agent.build(max_tokens=budget)
+    assert any(line in message.content for message in built.messages)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
