@@ -136,7 +136,7 @@ class CorrectionLinker:
         for later in superseding:
             is_new = later.found is not None and later.found.place not in groups
             groups.join(together, found, later)
-            if later.found is not None and is_new and steps:
+            if later.found is not None and is_new and later.found.place in groups and steps:
                 self._join(groups, (later.found,), later.found, self._superseding(later.found), steps - 1)
 
     def is_superseded(self, found: DecodedMessage) -> bool:

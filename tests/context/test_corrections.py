@@ -75,3 +75,16 @@ def test_a_memory_whose_corrections_would_be_too_long_together_is_left_out() -> 
     items = link([*pairs, first, memory(5, 4)._replace(messages=(also,)), memory(9, 5)._replace(messages=(vpn,))])
     assert [places(item.messages) for item in items] == [{6, 7, 8}, {9}]
     assert [places(item.superseded) for item in items] == [{0}, set()]
+
+
+def test_a_correction_that_is_left_out_brings_no_correction_of_its_own() -> None:
+    """It is no memory, and the item of what it corrects has as many messages as an item shows."""
+    answers = {at: MESSAGES[at]._replace(role=Role.ASSISTANT, content="Ok.", place=(at, 2)) for at in (6, 7, 8)}
+    pairs = [memory(at, rank)._replace(messages=(MESSAGES[at], answers[at])) for rank, at in enumerate(answers, 1)]
+    texts = ("We no longer use GitHub Actions, our CI is Buildkite.", "We no longer use Buildkite, our CI is Drone.")
+    later = [
+        MESSAGES[9]._replace(content=text, place=(at, 1), time_us=at * 1_000_000) for at, text in enumerate(texts, 10)
+    ]
+    link = CorrectionLinker([each for found in (*MESSAGES[6:9], *later) for each in CorrectionFinder()(found)])
+    items = link([memory(0, 0), *pairs])
+    assert [places(item.messages) for item in items] == [{7, 8}]
