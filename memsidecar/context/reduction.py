@@ -1,9 +1,14 @@
-"""How a turn gives up tokens: large messages become previews (head, tail, id of the whole), then exchanges leave."""
+"""How a turn gives up tokens: large messages become previews, then exchanges leave.
+
+A preview has the head and the tail of a message, the id of the whole, and lines between that report a failure.
+"""
 
 import json
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from memsidecar.context.window import WindowMessage, WindowUnit
@@ -13,6 +18,11 @@ from memsidecar.v1.message_pb2 import Message
 
 _SEAM_TOKENS = 4
 "Head, note and tail may have a few tokens more together than apart."
+_FAILURE = re.compile(
+    r"\b(?:ERROR|FATAL|CRITICAL|PANIC|FAILED|FAIL)\b|^(?:error|fatal|panic)\b|^\w*(?:Error|Exception): ", re.MULTILINE
+)
+_MAX_FAILURES, _MAX_LINE_CHARACTERS = 20, 400
+"Lines that report a failure which are looked at, and what is shown of one."
 
 
 @dataclass(frozen=True)
@@ -40,14 +50,31 @@ class Previewer:
         if total <= max_tokens:
             return content
 
-        def note(removed: int) -> str:
-            return f"[{removed:,} tokens left out; the whole is message {message.id}]"
+        def note(removed: int, failures: str = "") -> str:
+            return f"[{removed:,} tokens left out; the whole is message {message.id}]{failures}"
 
         def count(text: str) -> int:
             return total if text is content else self.count(text)
 
         keep = max_tokens - self.count(note(total)) - _SEAM_TOKENS
-        return (truncate_middle(content, keep, count, note) if keep > 0 else None) or note(total)
+        if keep <= 0:
+            return note(total)
+        ends = truncate_middle(content, keep, count, note) or note(total)
+        failures = self._failures(content, ends, keep // 2)
+        if not failures:
+            return ends
+        shown = self.count(failures)
+        return truncate_middle(content, keep - shown, count, lambda removed: note(removed - shown, failures)) or ends
+
+    def _failures(self, content: str, ends: str, max_tokens: int) -> str:
+        """Return the first lines that report a failure and that the ends do not show, each after a line break."""
+        lines: list[str] = []
+        for found in islice(_FAILURE.finditer(content), _MAX_FAILURES):
+            start = max(content.rfind("\n", 0, found.start()) + 1, found.start() - _MAX_LINE_CHARACTERS // 2)
+            line = content[start : start + _MAX_LINE_CHARACTERS].partition("\n")[0]
+            if line not in lines and line not in ends and self.count("\n".join(("", *lines, line))) <= max_tokens:
+                lines.append(line)
+        return "\n".join(("", *lines)) if lines else ""
 
     def _shorten_calls(self, message: Message, max_tokens: int) -> None:
         """Replace arguments that leave no room for anything else. What replaces them is a JSON object, as they were."""

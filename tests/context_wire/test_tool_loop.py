@@ -165,6 +165,21 @@ def test_a_large_tool_result_is_shown_as_a_preview(client: Client, budget: int) 
     assert built.total_tokens <= budget
 
 
+@pytest.mark.parametrize("budget", [800, 2_000, 8_000])
+def test_a_preview_shows_a_line_that_reports_a_failure(client: Client, budget: int) -> None:
+    line = "2026-11-03T02:20:00Z ERROR importer batch=477 duplicate key (id)=(8812345) already exists"
+    built = in_tool_loop(client, f"{log_of(400)}{line}\n{log_of(400)}").build(max_tokens=budget)
+    (result,) = [message for message in built.messages if message.role == ROLE_TOOL]
+    assert line in result.content.splitlines() and result.synthetic
+    assert built.total_tokens <= budget
+
+
+def test_a_failure_in_a_line_without_end_is_shown_with_what_is_around_it(client: Client) -> None:
+    content = f"{'word ' * 4_000}ERROR duplicate key 8812345 {'word ' * 4_000}"
+    built = in_tool_loop(client, content).build(max_tokens=2_000)
+    assert any("word ERROR duplicate key 8812345 word" in message.content for message in built.messages)
+
+
 def test_a_preview_uses_what_no_other_section_can_use(client: Client) -> None:
     built = in_tool_loop(client, log_of(600)).build(max_tokens=800)
     assert 0.85 * 800 <= built.total_tokens <= 800
