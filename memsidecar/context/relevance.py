@@ -8,7 +8,7 @@ from math import ceil
 
 from memsidecar.context.budgets import SectionLimit
 from memsidecar.context.memories import DecodedMessage, Memories, MemoryItem, MemoryWriter, best_of
-from memsidecar.context.sections import UNLISTED, Item, Omission
+from memsidecar.context.sections import ROLE_ORIGINS, UNLISTED, Item, Omission
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.text_analysis import has_question_mark, is_question, tokenize
 from memsidecar.stores.contract import LocatedMessage
@@ -153,8 +153,9 @@ class RelevanceFilter:
 
     def item(self, memory: MemoryItem) -> Item:
         lines = self.writer.lines(memory.messages, outdated=memory.outdated)
+        best = best_of(memory)
         return Item(
-            id=best_of(memory).wire.id,
+            id=best.wire.id,
             text="\n".join([line.text for line in lines]),
             lines=lines,
             shortened=any(map(self.writer.is_cut, memory.messages)),
@@ -164,4 +165,5 @@ class RelevanceFilter:
             parts=memory.pointer.parts,
             relevance=memory.pointer.relevance,
             display_order=memory.messages[0].time_us,
+            origin=ROLE_ORIGINS[best.role],
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from memsidecar.context.budgets import SECTIONS, SectionLimits
 from memsidecar.context.packing import ContextInput, PackedContext
-from memsidecar.context.sections import CountTokens, Item, Omission, displayed
+from memsidecar.context.sections import FROM_REQUEST, ROLE_ORIGINS, CountTokens, Item, Omission, displayed
 from memsidecar.context.window import WindowMessage
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.message import Role
@@ -86,7 +86,7 @@ class ReceiptBuilder:
         whole = candidates.sections.get(SECTION_PROFILE, ())
         text = "".join(item.text for item in shown or whole).rstrip()
         receipt = self._section(SECTION_PROFILE, self.count(text) if shown else 0, int(bool(whole) and not shown))
-        item = Item("profile", text, shortened=0 < len(shown) < len(whole)).counted(self.count)
+        item = Item("profile", text, origin=FROM_REQUEST, shortened=0 < len(shown) < len(whole)).counted(self.count)
         if shown:
             _add_included(receipt, item)
         elif whole and self.debug:
@@ -112,7 +112,7 @@ class ReceiptBuilder:
         for message in shown:
             _add_message(receipt, message, INCLUSION_SHORTENED if message.shortened else INCLUSION_INCLUDED)
         if query:
-            _add_included(receipt, Item(_QUERY, query).counted(self.count))
+            _add_included(receipt, Item(_QUERY, query, origin=FROM_REQUEST).counted(self.count))
         for message, reason in left_out if self.debug else ():
             _add_message(receipt, message, reason)
         return receipt
@@ -147,6 +147,7 @@ def _add_item(receipt: SectionReceipt, item: Item, reason: Inclusion) -> None:
         scores=encode_score_parts(item.parts) if item.parts else None,
         preview=item.text[:PREVIEW_CHARACTERS],
         relevance=item.relevance,
+        origin=item.origin,
     )
 
 
@@ -158,6 +159,7 @@ def _add_message(receipt: SectionReceipt, message: WindowMessage, reason: Inclus
         included=reason in _SHOWN_REASONS,
         reason=reason,
         preview=message.message.content[:PREVIEW_CHARACTERS],
+        origin=ROLE_ORIGINS[message.role],
     )
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from memsidecar.context.window import WindowMessage, WindowUnit
 from memsidecar.domain.fact import ScoreBreakdown
+from memsidecar.domain.message import Role
 from memsidecar.domain.text import truncate_to_sentences
 from memsidecar.tokens.contract import Counter, independent_lines
 from memsidecar.v1.context_pb2 import INCLUSION_BEYOND_TOP_K, INCLUSION_OVER_SECTION, Inclusion, Section
@@ -62,6 +63,11 @@ class Line(NamedTuple):
         return format_date(self.time_us, self.now_us)
 
 
+FROM_REQUEST, FROM_CLIENT, FROM_PATTERNS = "request", "client", "patterns"
+"Origins of items (ItemReceipt.origin). Others are roles of messages, and what made a fact or a summary."
+ROLE_ORIGINS = {int(role): role.name.lower() for role in Role}
+
+
 class Item(NamedTuple):
     """A candidate of a section. `tokens` is the count of `text` for the model of the request."""
 
@@ -87,6 +93,8 @@ class Item(NamedTuple):
     "How likely the item helps with the query. Orders the items of several sections."
     pinned: bool = False
     "The item is shown whatever its section's limit, and never evicted."
+    origin: str = ""
+    "Where the item comes from, for the receipt."
 
     @property
     def key(self) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from memsidecar.context.budgets import ContextRequest
 from memsidecar.context.rendering import ITEM_INDENT, encode_label, encode_text
-from memsidecar.context.sections import Item, format_date
+from memsidecar.context.sections import FROM_CLIENT, FROM_PATTERNS, FROM_REQUEST, ROLE_ORIGINS, Item, format_date
 from memsidecar.context.window import ConversationWindow, WindowMessage
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead, SessionKey
@@ -81,11 +81,12 @@ class ContextSources:
 
     def system(self, request: ContextRequest, conversation: Conversation) -> tuple[Item, ...]:
         if request.system_prompt:
-            return (Item(_PROMPT, request.system_prompt),)
+            return (Item(_PROMPT, request.system_prompt, origin=FROM_REQUEST),)
         prompts: list[Item] = []
         for message in map(Message.FromString, (stored.body for stored in conversation.system)):
             if not is_injected_prompt(message.content, [item.text for item in prompts]):
-                prompts.append(Item(message.id, message.content, message_ids=(message.id,)))
+                origin = ROLE_ORIGINS[Role.SYSTEM]
+                prompts.append(Item(message.id, message.content, message_ids=(message.id,), origin=origin))
         return tuple(prompts)
 
     def known(
@@ -95,10 +96,13 @@ class ContextSources:
         owner = self.owner(request, head)
         return {
             SECTION_PROFILE: tuple(
-                Item("profile", sentence) for sentence in split_sentences(_encoded(request.profile))
+                Item("profile", sentence, origin=FROM_REQUEST)
+                for sentence in split_sentences(_encoded(request.profile))
             ),
             SECTION_FACTS: self._facts(request, owner, query, verbatim),
-            SECTION_HINTS: tuple(Item(f"hint:{at}", _encoded(line)) for at, line in enumerate(self.hints(owner), 1)),
+            SECTION_HINTS: tuple(
+                Item(f"hint:{at}", _encoded(line), origin=FROM_PATTERNS) for at, line in enumerate(self.hints(owner), 1)
+            ),
             SECTION_ARTIFACTS: self._artifacts(request, query),
         }
 
@@ -131,6 +135,7 @@ class ContextSources:
                 score=fact.confidence,
                 display_order=places[fact.id],
                 pinned=fact.pinned,
+                origin=fact.origin,
             )
             for fact in order_for_context(known, query)
         )
@@ -146,6 +151,7 @@ class ContextSources:
                 message_ids=(artifact.message_id,) if artifact.message_id else (),
                 session_id=request.key.session_id,
                 score=score,
+                origin=FROM_CLIENT,
             )
             for artifact, score in found
         )
@@ -159,7 +165,11 @@ def _is_verbatim(fact: KnownFact, request: ContextRequest, verbatim: frozenset[s
 
 def document_items(given: Sequence[str], found: Iterable[ChunkHit]) -> tuple[Item, ...]:
     """Return the chunks of the request, then the chunks that retrieval found."""
-    own = [Item(f"request:{at}", _encoded(text), relevance=1.0) for at, text in enumerate(given) if text.strip()]
+    own = [
+        Item(f"request:{at}", _encoded(text), relevance=1.0, origin=FROM_REQUEST)
+        for at, text in enumerate(given)
+        if text.strip()
+    ]
     return (*own, *(_chunk(hit) for hit in found))
 
 
@@ -173,6 +183,7 @@ def _chunk(hit: ChunkHit) -> Item:
         score=hit.score,
         parts=hit.parts,
         relevance=hit.relevance,
+        origin=FROM_CLIENT,
     )
 
 
@@ -181,7 +192,9 @@ def summary_items(request: ContextRequest, summary: RollingSummary | None, task:
     lines = summary.text.split("\n") if summary else []
     text = "\n".join(line for line in lines if not _is_said_in(line, task))
     text = encode_text(text, ITEM_INDENT, quote_roles=False)
-    return (Item(summary.id, text, session_id=request.key.session_id),) if summary and text.strip() else ()
+    if summary is None or not text.strip():
+        return ()
+    return (Item(summary.id, text, session_id=request.key.session_id, origin=summary.origin),)
 
 
 def _is_said_in(line: str, task: str) -> bool:

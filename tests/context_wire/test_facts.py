@@ -1,9 +1,12 @@
 """Facts are extracted from messages of the user, with their sources, and are visible to that user only."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from memsidecar.v1.context_pb2 import Section
+from memsidecar.v1.knowledge_pb2 import FACT_TYPE_USER_PROFILE, Fact
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
 from tests.context_wire.agent import Agent, new_agent
 from tests.support.process import Client, SidecarProcess
@@ -54,6 +57,19 @@ def test_facts_are_extracted_after_five_turns_with_their_sources(never_quiet: Cl
 def test_facts_are_extracted_after_the_quiet_period(ann: Agent) -> None:
     ann.conversation.add("Hi, my name is Priya Nair and I live in Lisbon.")
     ann.until_known(("name", "Priya Nair"), ("location", "Lisbon"))
+
+
+def test_the_receipt_tells_where_items_come_from(ann: Agent) -> None:
+    ann.conversation.add("I live in Lisbon.")
+    ann.until_known(("location", "Lisbon"))
+    ann.knowledge_client.put_facts(Fact(type=FACT_TYPE_USER_PROFILE, key="name", value="Priya"))
+    other = replace(ann, session_id=f"{ann.session_id} later")
+    other.conversation.assistant("Hello.")
+    built = other.build(profile="A nurse.", documents=["The clinic opens at 8."], query="Hi!", append_query=True)
+    origins = {Section.Name(each.section): {item.origin for item in each.items} for each in built.receipt.sections}
+    assert origins["SECTION_FACTS"] == {"rules", "client"}
+    assert origins["SECTION_WORKING"] == {"assistant", "request"}
+    assert origins["SECTION_PROFILE"] == origins["SECTION_DOCUMENTS"] == {"request"}
 
 
 def test_a_new_value_supersedes_and_the_history_has_both(ann: Agent) -> None:

@@ -692,7 +692,7 @@ type ItemReceipt struct {
 	Included bool `protobuf:"varint,5,opt,name=included,proto3" json:"included,omitempty"`
 	// The reason for inclusion or rejection.
 	Reason Inclusion `protobuf:"varint,6,opt,name=reason,proto3,enum=memsidecar.v1.Inclusion" json:"reason,omitempty"`
-	// 0 to 1, comparable within one section; 0 for unranked items.
+	// 0 to 1, comparable within one section; 0 for unranked items. The confidence of a fact.
 	Score float64 `protobuf:"fixed64,7,opt,name=score,proto3" json:"score,omitempty"`
 	// The parts of the score.
 	Scores *ScoreParts `protobuf:"bytes,8,opt,name=scores,proto3" json:"scores,omitempty"`
@@ -701,7 +701,11 @@ type ItemReceipt struct {
 	// 0 to 1, for retrieved items: the probability that what was searched helps with the query, less for an item that
 	// matches less well than the best one (SearchHit.relevance). The setting similarity_threshold is compared with it,
 	// and items of several sections are chosen and evicted by it. 1 for documents of the request.
-	Relevance     float64 `protobuf:"fixed64,10,opt,name=relevance,proto3" json:"relevance,omitempty"`
+	Relevance float64 `protobuf:"fixed64,10,opt,name=relevance,proto3" json:"relevance,omitempty"`
+	// Where the item comes from. A message: "user", "assistant", "tool" or "system". A fact: "client", "rules" or the
+	// model's name. A summary: "extractive" or the model's name. Hints: "patterns". Documents and artifacts: "client". What
+	// the request contains: "request".
+	Origin        string `protobuf:"bytes,11,opt,name=origin,proto3" json:"origin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -804,6 +808,13 @@ func (x *ItemReceipt) GetRelevance() float64 {
 		return x.Relevance
 	}
 	return 0
+}
+
+func (x *ItemReceipt) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
 }
 
 // The receipt of one section.
@@ -1038,7 +1049,7 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\areceipt\x18\x05 \x01(\v2\x16.memsidecar.v1.ReceiptR\areceipt\x12.\n" +
 	"\x13stable_prefix_count\x18\x06 \x01(\x05R\x11stablePrefixCount\x120\n" +
 	"\x14stable_prefix_sha256\x18\a \x01(\tR\x12stablePrefixSha256\x126\n" +
-	"\bdegraded\x18\b \x03(\x0e2\x1a.memsidecar.v1.DegradationR\bdegraded\"\xc4\x02\n" +
+	"\bdegraded\x18\b \x03(\x0e2\x1a.memsidecar.v1.DegradationR\bdegraded\"\xdc\x02\n" +
 	"\vItemReceipt\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vmessage_ids\x18\x02 \x03(\tR\n" +
@@ -1052,7 +1063,8 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\x06scores\x18\b \x01(\v2\x19.memsidecar.v1.ScorePartsR\x06scores\x12\x18\n" +
 	"\apreview\x18\t \x01(\tR\apreview\x12\x1c\n" +
 	"\trelevance\x18\n" +
-	" \x01(\x01R\trelevance\"\x81\x02\n" +
+	" \x01(\x01R\trelevance\x12\x16\n" +
+	"\x06origin\x18\v \x01(\tR\x06origin\"\x81\x02\n" +
 	"\x0eSectionReceipt\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memsidecar.v1.SectionR\asection\x12!\n" +
 	"\flimit_tokens\x18\x02 \x01(\x05R\vlimitTokens\x12\x1f\n" +

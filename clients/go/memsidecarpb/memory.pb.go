@@ -2225,7 +2225,8 @@ type ReportUsageRequest struct {
 	// The sidecar's count for this context: total_tokens without the reserve, with the factor of that time applied. At
 	// least 1.
 	EstimatedTokens int32 `protobuf:"varint,5,opt,name=estimated_tokens,json=estimatedTokens,proto3" json:"estimated_tokens,omitempty"`
-	// The tokens that the provider charged for the same input. At least 1.
+	// The tokens of the same input by the provider's count, with those that came from its cache. At least 1. A report of
+	// less than half of the tokens without a factor is ignored.
 	ActualTokens  int32 `protobuf:"varint,6,opt,name=actual_tokens,json=actualTokens,proto3" json:"actual_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -742,7 +742,8 @@ class Methods(Calls):
         model: Required: the model that was called. The server stores the correction under this name.
         estimated_tokens: The sidecar's count for this context: total_tokens without the reserve, with the
             factor of that time applied. At least 1.
-        actual_tokens: The tokens that the provider charged for the same input. At least 1.
+        actual_tokens: The tokens of the same input by the provider's count, with those that came from its
+            cache. At least 1. A report of less than half of the tokens without a factor is ignored.
         """
         request = built(
             ReportUsageRequest,

@@ -152,7 +152,7 @@ class BuildContextResponse(_message.Message):
     def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.Message, _Mapping]]] = ..., memory_text: _Optional[str] = ..., total_tokens: _Optional[int] = ..., max_tokens: _Optional[int] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., stable_prefix_count: _Optional[int] = ..., stable_prefix_sha256: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, str]]] = ...) -> None: ...
 
 class ItemReceipt(_message.Message):
-    __slots__ = ("id", "message_ids", "session_id", "tokens", "included", "reason", "score", "scores", "preview", "relevance")
+    __slots__ = ("id", "message_ids", "session_id", "tokens", "included", "reason", "score", "scores", "preview", "relevance", "origin")
     ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -163,6 +163,7 @@ class ItemReceipt(_message.Message):
     SCORES_FIELD_NUMBER: _ClassVar[int]
     PREVIEW_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
     id: str
     message_ids: _containers.RepeatedScalarFieldContainer[str]
     session_id: str
@@ -173,7 +174,8 @@ class ItemReceipt(_message.Message):
     scores: _message_pb2.ScoreParts
     preview: str
     relevance: float
-    def __init__(self, id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ..., session_id: _Optional[str] = ..., tokens: _Optional[int] = ..., included: _Optional[bool] = ..., reason: _Optional[_Union[Inclusion, str]] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ..., preview: _Optional[str] = ..., relevance: _Optional[float] = ...) -> None: ...
+    origin: str
+    def __init__(self, id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ..., session_id: _Optional[str] = ..., tokens: _Optional[int] = ..., included: _Optional[bool] = ..., reason: _Optional[_Union[Inclusion, str]] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ..., preview: _Optional[str] = ..., relevance: _Optional[float] = ..., origin: _Optional[str] = ...) -> None: ...
 
 class SectionReceipt(_message.Message):
     __slots__ = ("section", "limit_tokens", "used_tokens", "items", "left_out_count", "share_tokens")

@@ -381,7 +381,7 @@ pub struct ItemReceipt {
     /// The reason for inclusion or rejection.
     #[prost(enumeration = "Inclusion", tag = "6")]
     pub reason: i32,
-    /// 0 to 1, comparable within one section; 0 for unranked items.
+    /// 0 to 1, comparable within one section; 0 for unranked items. The confidence of a fact.
     #[prost(double, tag = "7")]
     pub score: f64,
     /// The parts of the score.
@@ -395,6 +395,11 @@ pub struct ItemReceipt {
     /// and items of several sections are chosen and evicted by it. 1 for documents of the request.
     #[prost(double, tag = "10")]
     pub relevance: f64,
+    /// Where the item comes from. A message: "user", "assistant", "tool" or "system". A fact: "client", "rules" or the
+    /// model's name. A summary: "extractive" or the model's name. Hints: "patterns". Documents and artifacts: "client". What
+    /// the request contains: "request".
+    #[prost(string, tag = "11")]
+    pub origin: ::prost::alloc::string::String,
 }
 /// The receipt of one section.
 #[non_exhaustive]
@@ -1931,7 +1936,8 @@ pub struct ReportUsageRequest {
     /// least 1.
     #[prost(int32, tag = "5")]
     pub estimated_tokens: i32,
-    /// The tokens that the provider charged for the same input. At least 1.
+    /// The tokens of the same input by the provider's count, with those that came from its cache. At least 1. A report of
+    /// less than half of the tokens without a factor is ignored.
     #[prost(int32, tag = "6")]
     pub actual_tokens: i32,
 }

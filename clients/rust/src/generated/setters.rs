@@ -2080,7 +2080,8 @@ impl ReportUsageRequest {
 
     /// Sets `actual_tokens`.
     ///
-    /// The tokens that the provider charged for the same input. At least 1.
+    /// The tokens of the same input by the provider's count, with those that came from its cache. At least 1. A report of
+    /// less than half of the tokens without a factor is ignored.
     #[must_use]
     pub fn with_actual_tokens(mut self, actual_tokens: i32) -> Self {
         self.actual_tokens = actual_tokens;

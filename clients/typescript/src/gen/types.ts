@@ -570,7 +570,7 @@ export interface ItemReceipt {
     included: boolean;
     /** The reason for inclusion or rejection. */
     reason: Inclusion;
-    /** 0 to 1, comparable within one section; 0 for unranked items. */
+    /** 0 to 1, comparable within one section; 0 for unranked items. The confidence of a fact. */
     score: number;
     /** The parts of the score. */
     scores?: ScoreParts;
@@ -582,6 +582,12 @@ export interface ItemReceipt {
      * with it, and items of several sections are chosen and evicted by it. 1 for documents of the request.
      */
     relevance: number;
+    /**
+     * Where the item comes from. A message: "user", "assistant", "tool" or "system". A fact: "client", "rules" or
+     * the model's name. A summary: "extractive" or the model's name. Hints: "patterns". Documents and artifacts:
+     * "client". What the request contains: "request".
+     */
+    origin: string;
 }
 
 /** The resulting correction. */
@@ -1533,7 +1539,10 @@ export interface ReportUsageRequest {
      * At least 1.
      */
     estimatedTokens?: number | undefined;
-    /** The tokens that the provider charged for the same input. At least 1. */
+    /**
+     * The tokens of the same input by the provider's count, with those that came from its cache. At least 1. A
+     * report of less than half of the tokens without a factor is ignored.
+     */
     actualTokens?: number | undefined;
 }
 

@@ -1277,7 +1277,8 @@ export type ReportUsageRequest = Message<"memsidecar.v1.ReportUsageRequest"> & {
   estimatedTokens: number;
 
   /**
-   * The tokens that the provider charged for the same input. At least 1.
+   * The tokens of the same input by the provider's count, with those that came from its cache. At least 1. A report of
+   * less than half of the tokens without a factor is ignored.
    *
    * @generated from field: int32 actual_tokens = 6;
    */
