@@ -44,7 +44,7 @@ THRESHOLD = 0.25
 _PIECES = (1, 4)
 "Sessions in a piece of a history."
 _PIECES_OF_A_HISTORY, _PIECE_QUESTIONS, _FOREIGN_QUESTIONS = 8, 25, 40
-_NOT_FITTED, _COSINES = ("about_author",), ("cosine", "context_cosine")
+_NOT_FITTED, _COSINES = ("about_author", "small_talk"), ("cosine", "context_cosine")
 _FOREIGN_WEIGHT, _PIECE_WEIGHT, _PHRASING_WEIGHT = 0.5, 0.5, 0.5
 _RIDGE = 1.0
 _BINS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)

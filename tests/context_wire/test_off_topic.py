@@ -1,6 +1,7 @@
 """Relevance is a probability: a question that the memory does not answer gets no memory, with or without `query`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -63,6 +64,17 @@ def retrieved(built: BuildContextResponse) -> list[ItemReceipt]:
 def test_an_off_topic_message_gets_no_memory(client: Client, text: str) -> None:
     for built in asked_both_ways(client, text):
         assert [item.preview for item in retrieved(built) if item.included] == []
+
+
+@pytest.mark.parametrize("text", ["Thanks!", "Hi!", "ok", "Danke dir!", "好的，谢谢", "Thanks, that's all for today."])
+def test_small_talk_does_not_retrieve_earlier_small_talk(client: Client, text: str) -> None:
+    agent = new_agent(client, user=True)
+    agent.turns(
+        [("Hi! Thanks for your help. ok?", "Thanks!"), ("Danke dir!", "好的，谢谢"), ("That's all for today.", "ok")]
+    )
+    later = replace(agent, session_id=f"{agent.session_id} later")
+    built = later.build(query=text, append_query=True, max_tokens=2_000, debug=True)
+    assert retrieved(built) and not any(item.included for item in retrieved(built))
 
 
 @pytest.mark.parametrize("question", ON_TOPIC, ids=lambda question: question.id)

@@ -19,6 +19,7 @@ from memsidecar.layers.episodic.quantized_vectors import Floats
 from memsidecar.layers.episodic.query import AnalyzedQuery, SearchQuery
 from memsidecar.layers.episodic.signals import BM25_K1, CorpusStats, Mask, Signals, TermStats, distinct_stems
 from memsidecar.layers.text_analysis import (
+    has_question_mark,
     is_bigram,
     is_other_language,
     is_question,
@@ -53,6 +54,20 @@ _PERSONAL_WORDS = word_set(
     """
 )
 
+_SMALL_TALK = word_set(
+    """
+    thanks thank thx ty cheers hi hello hey hiya bye goodbye ok okay yes yep yeah no nope sure great good nice cool
+    perfect awesome fine welcome sorry morning afternoon evening night danke dank vielen bitte hallo guten morgen abend
+    tschüss ja nein okey gut super toll prima gracias hola buenos días buenas tardes noches adiós sí vale genial merci
+    bonjour bonsoir salut oui non grazie ciao buongiorno obrigado obrigada olá 谢 谢谢 好 你好 您好 好的 再 见 再见 客气
+    """
+)
+_AROUND_SMALL_TALK = FUNCTION_WORDS | word_set("""
+lot much now again today everyone all help s dir ihnen für die deine hilfe sehr schön tag mucho tu ayuda
+你 您 的 不 客 气
+""")
+'Words that say nothing beside them: "Thanks a lot for your help today!".'
+
 Coefficients = Mapping[str, float]
 "A coefficient for each feature, and the `intercept`."
 
@@ -80,6 +95,8 @@ class QueryFeatures(NamedTuple):
     "1 if the query is a question about its author that names no topic. It is not fitted: see `probability`."
     identifier: float
     "The maximum keyword score of a row as in `matched`, without neighbours, if the query has an identifier."
+    small_talk: float
+    "1 if the query is only thanks, a greeting or agreement. It is not fitted: see `probability`."
 
 
 def query_features(
@@ -124,6 +141,16 @@ def query_features(
         about_author=float(is_about_author and not has_topic),
         personal=float(not _PERSONAL_WORDS.isdisjoint(words)),
         identifier=min(keyword, _MAX_MATCHED) if _IDENTIFIER.search(query.text) else 0.0,
+        small_talk=float(is_small_talk(query.text, words)),
+    )
+
+
+def is_small_talk(text: str, words: Sequence[str]) -> bool:
+    """Return whether a text is only thanks, a greeting or agreement: earlier thanks do not help to answer it."""
+    return (
+        not _SMALL_TALK.isdisjoint(words)
+        and all(word in _SMALL_TALK or word in _AROUND_SMALL_TALK for word in words)
+        and not has_question_mark(text)
     )
 
 
@@ -186,6 +213,8 @@ def calibrations() -> Mapping[str, Coefficients]:
 
 def probability(features: QueryFeatures, calibration: Coefficients) -> float:
     """Return the probability that the memory has something that helps with the query."""
+    if features.small_talk:
+        return 0.0
     values = zip(QueryFeatures._fields, features, strict=True)
     total = calibration["intercept"] + sum(calibration.get(name, 0.0) * value for name, value in values)
     chance = 1 / (1 + math.exp(-total))
