@@ -109,7 +109,7 @@ def _case(entry: dict[str, list[dict[str, str]]]) -> Case:
 def judge(extractor: FactExtractor, case: Case) -> Judgement:
     utterances = [Utterance(f"m{at}", role, "", text, at) for at, (role, text) in enumerate(case.turns)]
     judgement = Judgement(case, missing=list(case.facts))
-    for finding in extractor.extract(utterances):
+    for finding in (each for each in extractor.extract(utterances) if not each.updates):
         fact = next((fact for fact in judgement.missing if _agree(finding, fact)), None)
         if fact is None:
             judgement.wrong.append(finding)

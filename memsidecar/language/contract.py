@@ -24,7 +24,8 @@ class Finding(NamedTuple):
     """A statement about the user, with the messages that make it.
 
     `holds` is False where the user retracts it ("I no longer work at Acme"): the fact stored under this key with this
-    value ends. An empty value ends the fact of the key whatever its value.
+    value ends. An empty value ends the fact of the key whatever its value. `updates` is True where it only replaces a
+    known fact ("The staging port is 6543 now"): without a current one of its key, nothing is learned.
     """
 
     type: FactType
@@ -33,6 +34,7 @@ class Finding(NamedTuple):
     confidence: float
     source_message_ids: tuple[str, ...]
     holds: bool = True
+    updates: bool = False
 
 
 class ModelUnavailable(SidecarError):

@@ -72,6 +72,21 @@ def test_the_receipt_tells_where_items_come_from(ann: Agent) -> None:
     assert origins["SECTION_PROFILE"] == origins["SECTION_DOCUMENTS"] == {"request"}
 
 
+def test_a_changed_value_replaces_what_was_remembered(ann: Agent) -> None:
+    ann.conversation.add("Remember that the staging DB is on port 5433.")
+    ann.until_known(("staging db", "on port 5433"))
+    ann.conversation.add("The staging DB is on port 6543 now.")
+    ann.until_known(("staging db", "on port 6543"))
+    assert ("staging db", "on port 5433") not in ann.known()
+
+
+def test_a_change_of_what_nobody_asked_to_remember_is_no_fact(ann: Agent) -> None:
+    ann.conversation.add("The staging DB is on port 6543 now.")
+    ann.conversation.add(HERE_I_AM)
+    ann.until_known(LATE)
+    assert ann.known() == {LATE}
+
+
 def test_a_new_value_supersedes_and_the_history_has_both(ann: Agent) -> None:
     ann.conversation.add("I work at Northwind.")
     ann.until_known(("company", "Northwind"))

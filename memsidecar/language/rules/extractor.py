@@ -91,7 +91,15 @@ class RuleExtractor:
 
     def extract(self, utterances: Sequence[Utterance]) -> Sequence[Finding]:
         return [
-            Finding(claim.type, claim.key, claim.value, claim.confidence, (utterance.message_id,), claim.holds)
+            Finding(
+                claim.type,
+                claim.key,
+                claim.value,
+                claim.confidence,
+                (utterance.message_id,),
+                claim.holds,
+                claim.updates,
+            )
             for at, utterance in enumerate(utterances)
             if utterance.role == Role.USER
             for claim in _latest(_claims(expand_answer(utterances, at)))[:MAX_FINDINGS_PER_MESSAGE]
@@ -131,6 +139,7 @@ def _claims(text: str) -> list[FactClaim]:
             notes_follow -= 1
         else:
             claims.extend(notes.things_to_do(sentence, is_alone=len(sentences) == 1))
+            claims.extend(notes.changes(sentence))
             claims.extend(_sentence_claims(sentence))
     return claims
 

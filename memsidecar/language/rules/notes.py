@@ -50,6 +50,12 @@ _STATEMENT = re.compile(r"(?:i|i'm|i've|my|we|we're|our|the|he|she|they) ", re.I
 _KEYED = re.compile(
     r"(?:my|our|the) (?P<key>[\w'-]+(?: [\w'-]+){0,3}?) (?:is|are) (?P<value>\S+(?: \S+){0,2})$", re.IGNORECASE
 )
+_CHANGED = re.compile(
+    r"(?:my|our|the) (?P<key>[\w'-]+(?: [\w'-]+){0,3}?) (?:(?:is|are) now|now (?:is|are)"
+    r"|(?:has |have )?(?:changed|moved) to|(?:is|are)(?= [^.]{1,80}\bnow\W*$))"
+    r" (?P<value>\S+(?: \S+){0,2}?)(?:,? now)?[\s.!]*$",
+    re.IGNORECASE,
+)
 _HAS_DIGIT_OR_CAPITAL = re.compile(r"[\dA-Z]")
 _NOTE_END = re.compile(
     r"[\s,]*(?:please|pls|ok|okay|thanks|thank you|for (?:later|next time|the future|future reference)"
@@ -93,6 +99,14 @@ def notes(text: str) -> Iterator[FactClaim]:
         yield FactClaim(FactType.USER_PROFILE, keyed["key"].lower(), keyed["value"].rstrip(".,!"), CONFIDENCE)
     elif len(note.split()) >= MIN_NOTE_WORDS:
         yield FactClaim(FactType.USER_PROFILE, f"note:{note.lower()[:60].strip()}", note, CONFIDENCE)
+
+
+def changes(sentence: Sentence) -> Iterator[FactClaim]:
+    """Find the new value of what the user asked to remember: "the locker code is 8812 now"."""
+    match = None if sentence.is_question else _CHANGED.match(sentence.text)
+    if match and _HAS_DIGIT_OR_CAPITAL.search(match["value"]):
+        value = match["value"].rstrip(".,!")
+        yield FactClaim(FactType.USER_PROFILE, match["key"].lower(), value, CONFIDENCE, updates=True)
 
 
 def is_statement(clause: str) -> bool:

@@ -116,7 +116,8 @@ _NAMED_ANIMAL = re.compile(
 )
 _NEXT_ANIMAL = re.compile(r"[^,]{0,60}?(?:,? and |, )(?=(?:an?|one|two|three) )")
 _IS_MY = re.compile(
-    rf"(?P<name>{_NAME}) is (?:also )?(?:my|our) (?P<who>(?i:{_KIND}(?:{_RELATION}|(?P<animal>{_ANIMAL}))))\W*$"
+    rf"(?P<name>{_NAME}) is (?:also )?(?:my|our) (?P<who>(?i:{_KIND}(?:{_RELATION}|(?P<animal>{_ANIMAL}))))"
+    r"(?: now)?\W*$"
 )
 
 

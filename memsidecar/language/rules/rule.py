@@ -18,6 +18,7 @@ class FactClaim(NamedTuple):
     value: str
     confidence: float
     holds: bool = True
+    updates: bool = False
 
 
 class Rule(Protocol):

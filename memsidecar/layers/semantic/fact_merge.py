@@ -71,6 +71,9 @@ class FactMerge:
         if not value or current.has_same_value(replace(current, value=value)):
             self._store(key, replace(current, until_us=max(when_us, 1)))
 
+    def is_known(self, key: int) -> bool:
+        return self._current(key) is not None
+
     @property
     def changes(self) -> RecordChanges:
         return RecordChanges([fact.to_record() for fact in self.changed.values()])

@@ -232,9 +232,10 @@ class FactTask:
     def _merge_finding(self, merge: FactMerge, finding: Finding, pending: PendingUtterances) -> None:
         sources = finding.source_message_ids
         when_us = max(utterance.time_us for utterance in pending.utterances if utterance.message_id in sources)
-        origin = self.extractor.origin
+        origin, key = self.extractor.origin, conflict_key_of(finding.type, finding.key, finding.value)
+        if finding.updates and not merge.is_known(key):
+            return
         if not finding.holds:
-            key = conflict_key_of(finding.type, finding.key, finding.value)
             merge.retract(key, finding.value, when_us, origin)
             return
         opposite = opposite_key(finding.type, finding.key, finding.value)
