@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from memsidecar.api.executors import Executors
 from memsidecar.api.interceptors.deadlines import remaining_seconds
-from memsidecar.api.wire import at_least, key_of, share, vector_of
+from memsidecar.api.wire import at_least, key_of, query_of, share, vector_of
 from memsidecar.context.budgets import ContextRequest, parse_section_budgets
 from memsidecar.context.builder import ContextBuilder
 from memsidecar.context.retrieval import ContextBuild, Retrieval
@@ -90,7 +90,7 @@ class BuildContextHandler:
             key=key_of(request),
             user_id=request.user_id,
             now_us=time.time_ns() // 1_000,
-            query=request.query,
+            query=query_of(request.query),
             model=optional_id("model", request.model),
             max_tokens=at_least("max_tokens", request.max_tokens, 0),
             system_prompt=request.system_prompt,

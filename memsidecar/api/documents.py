@@ -9,7 +9,7 @@ from google.protobuf.struct_pb2 import Struct
 from memsidecar.api.executors import Executors
 from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.search import degradations_of
-from memsidecar.api.wire import ScopeIds, limit_of, page_size_of, scope_of, timestamp_of
+from memsidecar.api.wire import ScopeIds, limit_of, page_size_of, query_of, scope_of, timestamp_of
 from memsidecar.context.response import encode_score_parts
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id
@@ -77,7 +77,7 @@ def _query_of(request: pb.SearchDocumentsRequest) -> str:
         raise InvalidField("query", "is required")
     if not math.isfinite(request.min_score) or request.min_score < 0:
         raise InvalidField("min_score", "must be a number from 0 on")
-    return request.query
+    return query_of(request.query)
 
 
 def _document(stored: StoredDocument) -> pb.Document:

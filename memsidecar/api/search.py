@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from memsidecar.api.executors import Executors
 from memsidecar.api.page_tokens import PageTokens
-from memsidecar.api.wire import limit_of, namespace_of, vector_of
+from memsidecar.api.wire import limit_of, namespace_of, query_of, vector_of
 from memsidecar.context.response import encode_score_parts
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, optional_id
@@ -153,7 +153,7 @@ def _parse_filters(request: pb.SearchRequest) -> MessageFilter:
         if int(role) not in tuple(Role):
             raise InvalidField(f"roles[{at}]", "is not a known role")
     return MessageFilter(
-        substring=request.query,
+        substring=query_of(request.query),
         roles=frozenset(request.roles),
         metadata=request.metadata_filter if request.HasField("metadata_filter") else None,
         after_us=check_time("after", request.after) if request.HasField("after") else None,

@@ -7,7 +7,7 @@ import numpy as np
 from google.protobuf.timestamp_pb2 import Timestamp
 from numpy.typing import NDArray
 
-from memsidecar.domain.errors import InvalidField
+from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import DEFAULT_NAMESPACE, Policy, SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.sessions import TokenBudget
@@ -16,6 +16,7 @@ from memsidecar.v1 import message_pb2, session_pb2
 from memsidecar.v1.memory_pb2 import PruneStrategy
 
 MAX_PAGE_SIZE = 1_000
+MAX_QUERY_BYTES = 1 << 20
 DEFAULT_PAGE_SIZE = 100
 
 ScopeIds = tuple[str, str, str]
@@ -54,6 +55,13 @@ def require_owner(request: Scoped) -> ScopeIds:
     if not any(scope[1:]):
         raise InvalidField("user_id", "is required where no session is named")
     return scope
+
+
+def query_of(query: str) -> str:
+    """Return the query; raise TooLarge if it is longer than a message may be by default."""
+    if len(query) * 4 > MAX_QUERY_BYTES and len(query.encode()) > MAX_QUERY_BYTES:
+        raise TooLarge(f"query has {len(query.encode())} bytes; a query may have {MAX_QUERY_BYTES}")
+    return query
 
 
 def at_least(field: str, value: int, minimum: int) -> int:

@@ -12,6 +12,9 @@ CountTokens = Callable[[str], int]
 # Leaves room for instructions and an answer in a context window of 16,000 tokens.
 BATCH_TOKENS = 6_000
 
+# A longer text is bisected before its tokens are counted: each text is then counted a few times, whatever its length.
+MAX_CHARACTERS_PER_TOKEN = 8
+
 # A shorter text is never bisected: if it is rejected, its length is not the reason.
 MIN_BISECT_CHARACTERS = 128
 
@@ -82,7 +85,8 @@ def _sized_messages(
     stack = [PromptMessage(utterance, utterance.text) for utterance in reversed(utterances) if utterance.text.strip()]
     while stack:
         message = stack.pop()
-        tokens = count(_render_message(len(utterances), message))
+        is_too_long = len(message.text) > max(MAX_CHARACTERS_PER_TOKEN * max_tokens, MIN_BISECT_CHARACTERS)
+        tokens = max_tokens + 1 if is_too_long else count(_render_message(len(utterances), message))
         if tokens > max_tokens and len(message.text) > MIN_BISECT_CHARACTERS:
             stack += reversed(_bisect_text(message))
         else:

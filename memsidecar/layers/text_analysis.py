@@ -41,6 +41,10 @@ _VOWEL_MARKS = re.compile(
     r"[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     r"\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]+"
 )
+# Thirty marks on one letter, Unicode's limit for streams, and those after them. The last two are marks after NFKC.
+_OVERLONG_MARKS = regex.compile(r"([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+")
+_MIN_OVERLONG_CHARACTERS = 256  # a shorter text is normalized in no time, whatever it is
+_MAX_EXPANSION = 2  # of a long text: one letter becomes 18 characters in NFKC, and some others become several
 _DOTTED_I = "i\u0307"  # the result of case folding the Turkish capital
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
@@ -81,9 +85,21 @@ def tokenize(text: str) -> list[str]:
     return _tokenize_unsegmented(folded) if is_unsegmented(folded) else list(_WORD.findall(folded))
 
 
+def normalize_nfkc(text: str) -> str:
+    """Return the text in NFKC, in linear time. Python sorts the marks on one letter in quadratic time.
+
+    More than 30 marks on a letter, which no language has, are left out. So is the end of a long text if NFKC makes more
+    than twice as much of it.
+    """
+    if len(text) < _MIN_OVERLONG_CHARACTERS or text.isascii():
+        return unicodedata.normalize("NFKC", text)
+    normalized = unicodedata.normalize("NFKC", _OVERLONG_MARKS.sub(r"\1", text))
+    return normalized[: _MAX_EXPANSION * len(text)]
+
+
 def _folded(text: str) -> str:
     # Case folding decomposes some letters that NFKC composes, so the text is normalized before and after it.
-    folded = unicodedata.normalize("NFKC", text).casefold().replace(_DOTTED_I, "i")
+    folded = normalize_nfkc(text).casefold().replace(_DOTTED_I, "i")
     return _VOWEL_MARKS.sub("", unicodedata.normalize("NFKC", folded))
 
 

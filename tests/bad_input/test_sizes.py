@@ -57,6 +57,16 @@ def test_beyond_the_limit_of_grpc_itself_a_request_is_resource_exhausted(connect
     assert watch.is_unchanged()
 
 
+def test_a_query_may_have_as_many_bytes_as_a_message(connected: Client, watch: Watch) -> None:
+    for name in ("Search", "SearchDocuments", "BuildContext"):
+        request = valid_request(name)
+        set_field(request, "query", "é" * (MIB // 2))
+        assert send(connected, name, request)
+        set_field(request, "query", "é" * (MIB // 2) + "?")
+        assert_too_large(refusal(partial(send, connected, name, request)))
+    assert watch.is_unchanged()
+
+
 def test_the_sizes_of_all_parts_of_a_message_are_added(connected: Client, watch: Watch) -> None:
     third = "x" * (MIB // 3 + 1)
     call = ToolCall(id="c", name="n", arguments_json=third)

@@ -104,6 +104,8 @@ _MAX_BRIEF_WORDS = 4
 "Content words of a statement that has only a subject and a value."
 _MAX_EXAMINED = 50
 "Earlier statements with one word that are examined, the newest first: the time stays linear."
+_MAX_COMPARISONS = 20_000
+"Of two statements in one conversation. Each takes 15 us; a conversation of people has a few hundred."
 _MAX_DISTANCE = 6
 "Sentences between a correction without a subject and its statement."
 
@@ -142,9 +144,12 @@ def superseded(statements: Sequence[Statement]) -> set[int]:
     """Return the positions of the statements that a later one corrects."""
     corrected: set[int] = set()
     positions: dict[str, list[int]] = defaultdict(list)
+    compared = 0
     for position, statement in enumerate(statements):
-        if is_correction(statement.text):
-            corrected.update(_targets(statements, positions, position))
+        if compared < _MAX_COMPARISONS and is_correction(statement.text):
+            related = {earlier for word in statement.kinds for earlier in positions[word][-_MAX_EXAMINED:]}
+            corrected.update(_targets(statements, related, position))
+            compared += len(related)
         for content_root in statement.kinds:
             positions[content_root].append(position)
     return corrected
@@ -244,10 +249,10 @@ def _names_replaced(correction: Statement, earlier: Statement) -> bool:
     return any(earlier.kinds.get(value) == WordKind.NAME for value in correction.replaced)
 
 
-def _targets(statements: Sequence[Statement], positions: dict[str, list[int]], position: int) -> Iterator[int]:
+def _targets(statements: Sequence[Statement], related: set[int], position: int) -> Iterator[int]:
+    """Yield what the statement at a position corrects, of the earlier ones that share a word with it."""
     correction = statements[position]
     is_strong = is_strong_cue(correction.text)
-    related = {earlier for shared in correction.kinds for earlier in positions[shared][-_MAX_EXAMINED:]}
     targets = [
         earlier
         for earlier in related

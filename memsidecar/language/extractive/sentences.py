@@ -46,6 +46,10 @@ _CONTINUED = re.compile(
     r"|(?:- )?[\w.-]{1,60}:(?: \S{1,60})?\Z"
 )
 
+MAX_READ_CHARACTERS = 32_000
+"""Of a longer message, without its code, only the beginning and the last quarter of this are read: it is pasted text,
+with a question before or after it."""
+
 _DATA_START = re.compile(r"[{\[]\s*(?:[\"'][^\"'\n]{1,80}[\"']\s*[:,]|\{|\d+(?:\.\d+)?\s*,|\[)")
 _SENTENCE_END = (".", "!", "?", "\u2026", "\u3002", "\uff01", "\uff1f", ":")
 
@@ -53,16 +57,24 @@ _SENTENCE_END = (".", "!", "?", "\u2026", "\u3002", "\uff01", "\uff1f", ":")
 def prose_lines(text: str) -> Iterator[str]:
     """Yield the lines of a message that are written for readers, without the data inside them.
 
-    A line that could be either, such as an indented one, belongs to the code before it.
+    A line that could be either, such as an indented one, belongs to the code before it. Of a long message the middle is
+    left out.
     """
     in_code = False
-    for line in strip_code_blocks(text).splitlines():
+    for line in _beginning_and_end(strip_code_blocks(text)).splitlines():
         stripped = line.strip()
         if not stripped:
             continue
         in_code = (in_code and bool(_INDENTED.match(line) or _CONTINUED.match(stripped))) or is_raw(stripped)
         if not in_code:
             yield from _outside_data(stripped)
+
+
+def _beginning_and_end(text: str) -> str:
+    if len(text) <= MAX_READ_CHARACTERS:
+        return text
+    end = MAX_READ_CHARACTERS // 4
+    return f"{text[: MAX_READ_CHARACTERS - end]}\n{text[-end:]}"
 
 
 def is_raw(line: str) -> bool:
@@ -112,6 +124,8 @@ def _outside_data(line: str) -> Iterator[str]:
         yield after
 
 
+MAX_SUMMARY_CHARACTERS = 48_000
+"More than the tokens of any summary that a request may ask for. The rest of a longer text is not read."
 MAX_SENTENCE_CHARACTERS = 240  # a longer sentence, such as an unpunctuated paragraph, is cut
 _MAX_ABBREVIATION_CHARACTERS = 16
 
@@ -144,7 +158,7 @@ def utterance_sentences(utterance: Utterance) -> Iterator[SpokenSentence]:
 
 def summary_sentences(summary: str, labels: Collection[str]) -> Iterator[SpokenSentence]:
     """Parse a former summary, or any text. `labels` are known labels, whether they look like names or not."""
-    for line in summary.splitlines():
+    for line in summary[:MAX_SUMMARY_CHARACTERS].splitlines():
         label, text = _split_label(line.strip(), labels)
         yield from (SpokenSentence(label, sentence) for sentence in line_sentences(text))
 

@@ -146,7 +146,7 @@ _CORRECTION_WORDS = (
 _CORRECTION_START = re.compile(_CORRECTION_WORDS, re.IGNORECASE)
 # The lookahead for the first character rejects most positions quickly.
 _CORRECTION = re.compile(
-    rf"(?=[,;(.\u2013\u2014\s])(?:[,;(.\u2013\u2014]|\s-+|\.\.+)\s*{_CORRECTION_WORDS}",
+    rf"(?=[,;(.\u2013\u2014\s])(?:[,;(.\u2013\u2014]|\s-+|(?<!\.)\.\.++)\s*{_CORRECTION_WORDS}",
     re.IGNORECASE,
 )
 _PREPOSITION = re.compile(r"(in|at|for|near|to|on|from|by)\s+", re.IGNORECASE)

@@ -65,9 +65,10 @@ MAX_SENTENCE_CHARS = 600
 "The rest of a longer sentence is not read."
 
 _EMOJI = r"\U0001F000-\U0001FAFF\u2600-\u27BF\ufffc"
-# The lookahead for the first character rejects most positions quickly.
+# The lookahead for the first character rejects most positions quickly. A run of marks is tried at its start only: one
+# without white space after it would take quadratic time.
 _SENTENCE_END = re.compile(
-    rf"(?=[.!?…{_EMOJI}lhx:;])(?:[.!?…]+(?=[\s)\]]|$)|[{_EMOJI}]+|(?<=\s)(?:lol|haha+|xd|:\)|:D|;\))(?=\s|$))"
+    rf"(?=[.!?…{_EMOJI}lhx:;])(?:(?<![.!?…])[.!?…]++(?=[\s)\]]|$)|[{_EMOJI}]+|(?<=\s)(?:lol|haha+|xd|:\)|:D|;\))(?=\s|$))"
 )
 _ABBREVIATIONS = word_set("mr mrs ms dr st prof vs e.g i.e approx mt ft gen no")
 _POSSIBLE_ABBREVIATIONS = word_set(

@@ -42,6 +42,8 @@ MAX_RANKED, MAX_SCANNED = 200, 1_000
 MAX_RANKED_BYTES = 8 << 20
 MAX_INDEXED_CHARACTERS = 200_000
 """Text of an artifact beyond this is not compared: it is longer than any context."""
+MAX_QUERY_TERMS = 64
+"""Each is compared with all artifacts. Of a document that is pasted as a query, the first terms name the subject."""
 
 CACHE_BYTES = 32 << 20
 _CACHED_OWNER_BYTES = 512
@@ -225,7 +227,7 @@ def rank(indexed: Sequence[IndexedArtifact], query: str) -> list[tuple[StoredArt
     """
     if not indexed:
         return []
-    query_stems = {stem(word) for word in content_terms(tokenize(query))}
+    query_stems = {stem(word) for word in content_terms(tokenize(query))[:MAX_QUERY_TERMS]}
     weights = {query_stem: _idf(query_stem, indexed) for query_stem in query_stems}
     total = sum(weights.values())
     scored = [

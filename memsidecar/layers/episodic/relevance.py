@@ -42,6 +42,9 @@ _MIN_BIGRAMS = 3
 _IDENTIFIER = regex.compile(r"\b(?=\w*\p{L})(?:\w+_\w+|\w*\p{Ll}\p{Lu}\w*+|\p{L}+\d\w*+|\w++[-:./]\d)")
 "A word with an underscore, a capital inside or a digit: PAY-1042, ndots:5, debezium_v1, formatEta."
 
+_MAX_IDENTIFIER_CHARACTERS = 1_000
+"Identifiers are looked for in the beginning of a query: a word of 100,000 letters would take seconds."
+
 _GENERAL_STEMS = frozenset(map(stem, FUNCTION_WORDS | COMMON_WORDS))
 _FIRST_PERSON = word_set(
     "i me my mine we us our ours ich mir mich mein meine wir uns unser unsere yo mi mis je moi mon ma mes"
@@ -140,7 +143,7 @@ def query_features(
         topic=float(has_topic or is_about_author),
         about_author=float(is_about_author and not has_topic),
         personal=float(not _PERSONAL_WORDS.isdisjoint(words)),
-        identifier=min(keyword, _MAX_MATCHED) if _IDENTIFIER.search(query.text) else 0.0,
+        identifier=min(keyword, _MAX_MATCHED) if _IDENTIFIER.search(query.text[:_MAX_IDENTIFIER_CHARACTERS]) else 0.0,
         small_talk=float(is_small_talk(query.text, words)),
     )
 

@@ -1,7 +1,6 @@
 """Style of a user: requested answer length, technical depth; the user's own prose in a message."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from enum import IntFlag
 from functools import lru_cache
@@ -9,7 +8,7 @@ from functools import lru_cache
 import regex
 
 from memsidecar.domain.text import COMMON_WORDS, FUNCTION_WORDS, word_set
-from memsidecar.layers.text_analysis import stem
+from memsidecar.layers.text_analysis import normalize_nfkc, stem
 
 _MAX_READ_CHARACTERS = 8_000  # style shows in the beginning of a message; a pasted log has none
 _MIN_WORD_CHARACTERS, _MAX_WORD_CHARACTERS = 3, 24
@@ -158,7 +157,7 @@ def _count_identifiers(prose: str) -> int:
 def extract_prose(text: str) -> str:
     """Return what the user wrote: without code, quotations and URLs; only the beginning of a long text."""
     # NFKC maps full-width marks to ASCII ones, so that a question mark is the same in any script.
-    text = unicodedata.normalize("NFKC", text[:_MAX_READ_CHARACTERS]).replace("\u2019", "'")
+    text = normalize_nfkc(text[:_MAX_READ_CHARACTERS]).replace("\u2019", "'")
     for keywords, pattern in _FOREIGN:
         if any(keyword in text for keyword in keywords):
             text = pattern.sub("\n", text)

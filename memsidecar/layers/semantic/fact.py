@@ -1,7 +1,6 @@
 """Fact: its record, and the validation of a fact that a client puts."""
 
 import time
-import unicodedata
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple, cast
@@ -10,6 +9,7 @@ from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.fact import MULTI_VALUED_TYPES, FactType, canonical_key
 from memsidecar.domain.ids import check_id, new_id, optional_id
 from memsidecar.layers.field_checks import check_time
+from memsidecar.layers.text_analysis import normalize_nfkc
 from memsidecar.stores.contract import Record
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.knowledge_pb2 import Fact
@@ -99,7 +99,7 @@ def fact_of(record: Record) -> KnownFact:
 
 def normalize(text: str) -> str:
     """Return the text in one spelling, so that "Acme Corp." and "acme  corp" are equal."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".!")
+    return " ".join(normalize_nfkc(text).casefold().split()).rstrip(".!")
 
 
 def conflict_key_of(kind: FactType, key: str, value: str) -> int:

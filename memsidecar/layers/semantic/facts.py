@@ -30,6 +30,8 @@ from memsidecar.stores.contract import (
 MAX_FACTS_READ = 10_000
 """Bound on the facts of one user that are read; the oldest beyond it are ignored."""
 
+MAX_QUERY_TERMS = 64
+"""Each is looked for in all facts. Of a document that is pasted as a query, the first terms name the subject."""
 MIN_MATCHED_SHARE = 0.5
 """Share of its words that a fact must share with the query to rank higher. A smaller share may be chance, and every
 change of the chosen facts changes the beginning of the prompt, which invalidates the provider's cache."""
@@ -202,7 +204,7 @@ def _fit_response(facts: Sequence[KnownFact]) -> Sequence[KnownFact]:
 
 def order_for_context(facts: Sequence[KnownFact], query: str) -> list[KnownFact]:
     """Sort facts: pinned, user profile, relevant for the query, then by confidence and age."""
-    query_stems = frozenset(map(stem, content_terms_or_all(tokenize(query))))
+    query_stems = frozenset(map(stem, content_terms_or_all(tokenize(query))[:MAX_QUERY_TERMS]))
     return sorted(facts, key=lambda fact: (_rank(fact), -_relevance(fact, query_stems), -fact.confidence, _age(fact)))
 
 
