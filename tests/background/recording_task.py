@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.background import BackgroundThrottle, CommitSignal, RetryLater, Runner, ThrottleConfig
+from memsidecar.layers.background import BackgroundThrottle, CommitSignal, RetryLater, Runner, Task, ThrottleConfig
+from memsidecar.layers.background.runner import MAX_BATCH_CPU_SECONDS
 from memsidecar.stores.contract import Append, Journal, LogEntries, LogEntry, NoOp
 from tests.conformance.builders import draft, execute
 
@@ -62,15 +63,20 @@ def _is_no_op(entry: LogEntry) -> bool:
     return isinstance(entry, NoOp)
 
 
-def new_runner(journal: Journal, *tasks: RecordingTask, linger_seconds: float = 0.0) -> Runner:
-    commits = CommitSignal(journal)
+def new_runner(
+    journal: Journal,
+    *tasks: Task,
+    linger_seconds: float = 0.0,
+    max_cpu_seconds: float = MAX_BATCH_CPU_SECONDS,
+) -> Runner:
+    throttle = BackgroundThrottle(lambda: False, ThrottleConfig(1.0, 1.0, 1.0))
     return Runner(
-        journal, commits, BackgroundThrottle(lambda: False, ThrottleConfig(1.0, 1.0, 1.0)), list(tasks), linger_seconds
+        journal, CommitSignal(journal), throttle, list(tasks), linger_seconds, max_cpu_seconds=max_cpu_seconds
     )
 
 
 @contextmanager
-def running(journal: Journal, *tasks: RecordingTask, linger_seconds: float = 0.0) -> Iterator[Runner]:
+def running(journal: Journal, *tasks: Task, linger_seconds: float = 0.0) -> Iterator[Runner]:
     runner = new_runner(journal, *tasks, linger_seconds=linger_seconds)
     runner.start()
     try:

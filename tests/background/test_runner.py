@@ -1,5 +1,8 @@
 """The runner processes entries in order, once, and fairly; a failure does not stop other work."""
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -10,9 +13,9 @@ from statistics import median
 import pytest
 
 from memsidecar.domain.errors import DiskFull
-from memsidecar.layers.background.runner import BATCH_ENTRIES, MAX_ATTEMPTS, MIN_BACKOFF_SECONDS, READ_ENTRIES
+from memsidecar.layers.background.runner import BATCH_BYTES, BATCH_ENTRIES, MAX_ATTEMPTS, MIN_BACKOFF_SECONDS
+from memsidecar.layers.background.task import LARGE_ENTRY_BYTES, MAX_DEATHS
 from memsidecar.stores.contract import AddDeadLetter, Journal, LogEntries, LogFilter, PendingCommand
-from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.background.recording_task import RecordingTask, TaskState, append, new_runner, running
@@ -35,12 +38,69 @@ def test_every_entry_is_processed_once_and_in_order(journal: Journal) -> None:
 
 
 def test_a_batch_of_large_entries_is_short(journal: Journal) -> None:
-    large = "m" * (MAX_BATCH_BYTES // READ_ENTRIES)
-    lsns = append(journal, "a", *(f"{at} {large}" for at in range(3 * READ_ENTRIES)))
+    large = "m" * (BATCH_BYTES // 8 - 100)  # a draft has its text twice
+    lsns = append(journal, "a", *(f"{at} {large}" for at in range(12)))
     task = RecordingTask()
     with running(journal, task):
         until(lambda: task.state.effects["a"] == lsns)
-    assert [length for _, length in task.batches] == [READ_ENTRIES] * 3
+        append(journal, "a", *(f"later {at} {large}" for at in range(12)))
+        until(lambda: len(task.state.effects["a"]) == 24)
+    assert [length for _, length in task.batches[-3:]] == [4] * 3
+    assert [length for _, length in task.batches[:12]] == [1] * 12, "one by one: each may have ended the process"
+
+
+def test_an_entry_that_takes_too_much_cpu_time_becomes_a_dead_letter(
+    data_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state = TaskState()
+    with closing(SqliteJournal(data_dir)) as journal:
+        small, large = append(journal, "a", "small", "the largest one of the batch")
+        task = RecordingTask(state)
+        runner = new_runner(journal, task, max_cpu_seconds=0.0)
+        runner.start()
+        until(lambda: runner.dead_letter_count() == 1)
+        runner.stop()
+        assert state.effects["a"] == [small, large], "it was processed nevertheless"
+        (letter,) = journal.dead_letters("recording")
+        assert (letter.namespace, letter.lsn, letter.reason) == ("a", large, "CpuTimeExceeded")
+        assert caplog.text.count("skips entry") == 1
+    state.positions["a"] = 0
+    state.effects["a"].clear()
+    with closing(SqliteJournal(data_dir)) as journal, running(journal, RecordingTask(state)):
+        until(lambda: state.positions["a"] == large)
+    assert state.effects["a"] == [small]
+
+
+def test_an_entry_that_kills_the_process_is_given_up(data_dir: Path) -> None:
+    with closing(SqliteJournal(data_dir)) as journal:
+        before, deadly, after = append(journal, "a", "before", "deadly " + "m" * LARGE_ENTRY_BYTES, "after")
+    command = [sys.executable, "-m", "tests.background.killed_runner", str(data_dir), str(deadly), str(after)]
+    ends = [subprocess.run(command, timeout=HANG_SECONDS, check=False).returncode for _ in range(MAX_DEATHS + 2)]
+    assert ends == [-signal.SIGKILL] * MAX_DEATHS + [0, 0]
+    with closing(SqliteJournal(data_dir)) as journal:
+        assert [(letter.lsn, letter.reason) for letter in journal.dead_letters("recording")] == [
+            (deadly, "ProcessDied")
+        ]
+        assert before < deadly < after
+
+
+def test_a_large_entry_that_the_process_survives_is_never_given_up(data_dir: Path) -> None:
+    with closing(SqliteJournal(data_dir)) as journal:
+        (lsn,) = append(journal, "a", "m" * LARGE_ENTRY_BYTES)
+    for _ in range(MAX_DEATHS + 2):
+        with closing(SqliteJournal(data_dir)) as journal:
+            task = RecordingTask(failures_left=1)
+            with running(journal, task):
+                until(lambda task=task: task.state.effects["a"] == [lsn])  # type: ignore[misc]
+            assert journal.dead_letters("recording") == []
+
+
+def test_a_new_large_entry_costs_no_commit(journal: Journal) -> None:
+    task = RecordingTask()
+    with running(journal, task):
+        lsns = append(journal, "a", "m" * LARGE_ENTRY_BYTES)
+        until(lambda: task.state.effects["a"] == lsns)
+    assert all(journal.dead_letters(f"recording/{mark}") == [] for mark in ("1", "harmless"))
 
 
 def test_tasks_do_not_block_each_other(journal: Journal) -> None:

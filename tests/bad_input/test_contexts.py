@@ -52,7 +52,6 @@ def test_the_session_of_another_user_is_refused(connected: Client, watch: Watch,
     "large",
     [
         {"documents": ["word " * 200_000] * 4},
-        {"query": "word " * 700_000, "append_query": True},
         {"profile": "word " * 700_000},
     ],
     ids=lambda large: next(iter(large)),

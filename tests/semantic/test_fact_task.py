@@ -12,7 +12,7 @@ from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.fact_task import TASK, FactTask
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.stores.contract import Journal, Owner
+from memsidecar.stores.contract import Journal, MessageWritten, Owner
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import Message
@@ -178,3 +178,16 @@ def test_a_malformed_answer_is_an_error_and_not_an_empty_result() -> None:
     run.add_and_process("I work at Acme.")
     assert run.known() == {"company": "Acme"}
     assert [(letter.lsn, letter.reason) for letter in run.journal.dead_letters(TASK)] == [(1, "MalformedAnswer")]
+
+
+def test_messages_that_were_given_up_are_all_dead_letters() -> None:
+    run = FactTaskRun(FailingExtractor(MalformedAnswer("as the test wants it")), quiet_seconds=3_600)
+    run.add_and_process("My name is Ada.", "I live in Rome.", *["And then?"] * 3)
+    written = [entry.lsn for entry in run.journal.read_changes("default", 0, 100) if isinstance(entry, MessageWritten)]
+    assert [letter.lsn for letter in run.journal.dead_letters(TASK)] == written
+
+
+def test_a_large_message_does_not_wait_for_other_turns() -> None:
+    run = FactTaskRun(quiet_seconds=3_600)
+    run.add_and_process("My name is Ada. " + "I saw it. " * 2_000)
+    assert run.known() == {"name": "Ada"}

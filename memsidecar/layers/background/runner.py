@@ -9,26 +9,21 @@ from typing import NamedTuple, Protocol
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.layers.background.commit_signal import CommitSignal
-from memsidecar.layers.background.task import RetryLater, Task
+from memsidecar.layers.background.task import DeadLetters, RetryLater, Task
 from memsidecar.layers.background.throttle import BackgroundThrottle
-from memsidecar.stores.contract import (
-    AddDeadLetter,
-    ChangeFeed,
-    JournalAdmin,
-    JournalWriter,
-    LogEntries,
-    LogEntry,
-    NoOp,
-    submit_and_wait,
-)
-from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES, entry_bytes
+from memsidecar.stores.contract import ChangeFeed, JournalAdmin, JournalWriter, LogEntries, LogEntry, NoOp
+from memsidecar.stores.contract.change_feed import entry_bytes
 
 log = logging.getLogger(__name__)
 
 BATCH_ENTRIES = 256
 "Limit on a batch: more would delay other namespaces, fewer would make many small commits."
+BATCH_BYTES = 512 << 10
+"The same limit for large entries, which take more time. A batch has one entry at least."
 READ_ENTRIES = 32
 "Entries of one read, about a millisecond. The runner yields CPU between two reads."
+MAX_BATCH_CPU_SECONDS = 20.0
+"A batch takes less than 5 s, whatever its texts are (tests/hostile). An entry that takes longer is not retried."
 MAX_ATTEMPTS = 3
 MIN_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 0.2, 15.0
 MAX_ROUND_SECONDS = 2.0
@@ -61,6 +56,7 @@ class TaskCursor:
     entry_failures: int = 0
     not_before: float = 0.0
     last_error: str = ""
+    has_more: bool = False
 
     def caught_up(self, commits: int) -> None:
         self.seen_commits, self.behind_since = commits, None
@@ -98,14 +94,17 @@ class Runner:
         throttle: BackgroundThrottle,
         tasks: list[Task],
         linger_seconds: float,
+        *,
+        max_cpu_seconds: float = MAX_BATCH_CPU_SECONDS,
     ) -> None:
         self._journal = journal
         self._commits = commits
         self._throttle = throttle
         self._tasks = tasks
         self._linger_seconds = linger_seconds
+        self._max_cpu_seconds = max_cpu_seconds
         self._cursors: dict[tuple[str, str], TaskCursor] = {}
-        self._dead_letters = {(letter.task, letter.lsn) for task in tasks for letter in journal.dead_letters(task.name)}
+        self._dead_letters = DeadLetters(journal, tasks)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
         self._last_work = time.monotonic()
@@ -164,7 +163,7 @@ class Runner:
         processed = list(self._process_due(due))
         if any(processed):
             self._last_work = time.monotonic()
-        has_more = self._maintain() or BATCH_ENTRIES in processed or len(processed) < len(due)
+        has_more = self._maintain() or any(cursor.has_more for cursor in due) or len(processed) < len(due)
         self._throttle.yield_cpu()
         if has_more:
             return
@@ -205,14 +204,17 @@ class Runner:
     def _process_batch(self, cursor: TaskCursor) -> int:
         """Process one batch, and return how many entries it had."""
         commits, now = self._commits.commit_count(cursor.namespace), time.monotonic()
-        end_lsn = self._journal.stats().last_lsn
+        end_lsn, cursor.has_more = self._journal.stats().last_lsn, False
         try:
             batch = self._read_batch(cursor, now)
             if not batch:
                 cursor.caught_up(commits)
                 return 0
-            self._process(cursor, batch)
-            if len(batch) < BATCH_ENTRIES and not cursor.last_error and self._is_end(cursor, batch[-1].lsn, end_lsn):
+            with self._dead_letters.attempt(cursor.task, cursor.namespace, batch[0]):
+                self._process(cursor, batch)
+            is_end = len(batch) < BATCH_ENTRIES and self._is_end(cursor, batch[-1].lsn, end_lsn)
+            cursor.has_more = not is_end and not cursor.last_error
+            if is_end and not cursor.last_error:
                 # Under constant writes there are always new entries: a task that keeps up is not behind.
                 cursor.behind_since = now
         except RetryLater as obstacle:
@@ -228,17 +230,24 @@ class Runner:
         return len(batch)
 
     def _read_batch(self, cursor: TaskCursor, now: float) -> LogEntries:
-        """Return the next entries; fewer than BATCH_ENTRIES at the end of the log, or if they are large."""
+        """Return the next entries, up to BATCH_ENTRIES or BATCH_BYTES. A suspect entry is alone in its batch."""
         batch: list[LogEntry] = []
         position, size = cursor.task.position(cursor.namespace), 0
-        while len(batch) < BATCH_ENTRIES and size < MAX_BATCH_BYTES:
+        while len(batch) < BATCH_ENTRIES:
             entries = self._journal.read_changes(cursor.namespace, position, READ_ENTRIES)
-            batch += entries
-            if batch:
+            if entries:
                 cursor.behind_since = cursor.behind_since or now
+            for entry in entries:
+                size += entry_bytes(entry)
+                is_suspect = self._dead_letters.is_suspect(cursor.task, cursor.namespace, entry)
+                if batch and (size > BATCH_BYTES or is_suspect):
+                    return batch
+                batch.append(entry)
+                if is_suspect:
+                    return batch
             if len(entries) < READ_ENTRIES:
                 break
-            position, size = entries[-1].lsn, size + sum(map(entry_bytes, entries))
+            position = entries[-1].lsn
             self._throttle.yield_cpu()
         return batch
 
@@ -248,10 +257,12 @@ class Runner:
         return not left or left[0].lsn > end_lsn
 
     def _process(self, cursor: TaskCursor, batch: LogEntries) -> None:
-        task, namespace = cursor.task, cursor.namespace
+        task, namespace, started = cursor.task, cursor.namespace, time.thread_time()
         try:
-            task.process(namespace, [self._unless_dead(task, entry) for entry in batch])
+            task.process(namespace, self._dead_letters.without_skipped(task, batch))
             cursor.succeeded()
+            if time.thread_time() - started > self._max_cpu_seconds:
+                self._dead_letters.add(task, namespace, max(batch, key=entry_bytes), "CpuTimeExceeded")
         except (RetryLater, ShuttingDown):
             raise
         except Exception as error:  # the edge of the loop: one bad entry must not stop the rest
@@ -262,27 +273,17 @@ class Runner:
             else:
                 self._process_one_by_one(cursor, batch)
 
-    def _unless_dead(self, task: Task, entry: LogEntry) -> LogEntry:
-        return NoOp(entry.lsn) if (task.name, entry.lsn) in self._dead_letters else entry
-
     def _process_one_by_one(self, cursor: TaskCursor, batch: LogEntries) -> None:
         for entry in batch:
             try:
-                cursor.task.process(cursor.namespace, [self._unless_dead(cursor.task, entry)])
+                cursor.task.process(cursor.namespace, self._dead_letters.without_skipped(cursor.task, [entry]))
             except (RetryLater, ShuttingDown):
                 raise
             except Exception as error:  # the same edge: this entry is the cause
                 log.exception("%s fails repeatedly", cursor.task.name)
-                self._add_dead_letter(cursor, entry, error)
+                self._dead_letters.add(cursor.task, cursor.namespace, entry, type(error).__name__)
+                cursor.task.process(cursor.namespace, [NoOp(entry.lsn)])
         cursor.succeeded()
-
-    def _add_dead_letter(self, cursor: TaskCursor, entry: LogEntry, error: Exception) -> None:
-        """Skip the entry from now on. Only the error's type is stored: its text may contain a client's content."""
-        task, reason = cursor.task, type(error).__name__
-        submit_and_wait(self._journal, AddDeadLetter(task.name, cursor.namespace, entry.lsn, reason))
-        self._dead_letters.add((task.name, entry.lsn))
-        log.error("%s skips entry %d: %s", task.name, entry.lsn, reason)
-        task.process(cursor.namespace, [NoOp(entry.lsn)])
 
     def _maintain(self) -> bool:
         idle = time.monotonic() - self._last_work > IDLE_SECONDS

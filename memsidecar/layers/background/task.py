@@ -1,6 +1,9 @@
-"""The task protocol, the offsets of tasks, and watermarks by session."""
+"""The task protocol, the offsets of tasks, the entries that tasks skip, and watermarks by session."""
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
@@ -8,14 +11,22 @@ from typing import Protocol
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.session import SessionHead
 from memsidecar.stores.contract import (
+    AddDeadLetter,
     AdvanceWatermark,
     ChangeFeed,
+    DeadLetter,
+    JournalAdmin,
     JournalWriter,
     LogEntries,
+    LogEntry,
+    NoOp,
     Progress,
     SessionReader,
     submit_and_wait,
 )
+from memsidecar.stores.contract.change_feed import entry_bytes
+
+log = logging.getLogger(__name__)
 
 CHECKPOINT_ENTRIES = 2_000
 "Limit on the entries that are processed again after a crash."
@@ -49,6 +60,77 @@ class Task(Protocol):
 
     def maintain(self, idle: bool) -> bool:
         """Do maintenance between batches; `idle` if the log is quiet. Return whether more is due at once."""
+
+
+LARGE_ENTRY_BYTES = 16 << 10
+MAX_DEATHS = 2
+_HARMLESS = "harmless"
+
+
+class _Bookkeeping(ChangeFeed, JournalWriter, JournalAdmin, Protocol):
+    """The roles of the journal that dead letters need."""
+
+
+class DeadLetters:
+    """The entries that tasks skip, and the attempts at entries that may have ended the process.
+
+    A large entry that was in the log at the start may have been under way when the process died. Each attempt at it is
+    stored before it begins, until one ends. After MAX_DEATHS attempts that never ended, the entry is skipped. Other
+    entries cost no commit. Attempts are stored as dead letters of other task names, so that they need no table.
+    """
+
+    def __init__(self, journal: _Bookkeeping, tasks: Sequence[Task]) -> None:
+        self._journal = journal
+        self._lsns_at_start = dict(journal.last_lsns())
+        names = [task.name for task in tasks]
+        self._skipped = {(name, letter.lsn) for name in names for letter in journal.dead_letters(name)}
+        self._harmless = {(name, letter.lsn) for name in names for letter in self._marks(name, _HARMLESS)}
+        attempts = [(name, str(number)) for name in names for number in range(1, MAX_DEATHS + 1)]
+        self._attempts = Counter((name, letter.lsn) for name, mark in attempts for letter in self._marks(name, mark))
+
+    def __len__(self) -> int:
+        return len(self._skipped)
+
+    def without_skipped(self, task: Task, entries: LogEntries) -> LogEntries:
+        """Return the entries; those that the task skips are replaced."""
+        return [NoOp(entry.lsn) if (task.name, entry.lsn) in self._skipped else entry for entry in entries]
+
+    def add(self, task: Task, namespace: str, entry: LogEntry, reason: str) -> None:
+        """Skip the entry from now on. The reason is no text of an error, which may have a client's content."""
+        submit_and_wait(self._journal, AddDeadLetter(task.name, namespace, entry.lsn, reason))
+        self._skipped.add((task.name, entry.lsn))
+        log.error("%s skips entry %d: %s", task.name, entry.lsn, reason)
+
+    def is_suspect(self, task: Task, namespace: str, entry: LogEntry) -> bool:
+        """Return whether the process may have died because of this entry."""
+        place = task.name, entry.lsn
+        is_old = entry.lsn <= self._lsns_at_start.get(namespace, 0)
+        is_large = entry_bytes(entry) >= LARGE_ENTRY_BYTES
+        return is_old and is_large and place not in self._harmless and place not in self._skipped
+
+    @contextmanager
+    def attempt(self, task: Task, namespace: str, entry: LogEntry) -> Iterator[None]:
+        """Store that an attempt at an entry begins, if it is suspect, and that the process survived it."""
+        if not self.is_suspect(task, namespace, entry):
+            yield
+            return
+        number = self._attempts[task.name, entry.lsn] + 1
+        if number > MAX_DEATHS:
+            self.add(task, namespace, entry, "ProcessDied")
+            yield
+            return
+        self._mark(task, namespace, entry, str(number))
+        try:
+            yield
+        finally:
+            self._mark(task, namespace, entry, _HARMLESS)
+            self._harmless.add((task.name, entry.lsn))
+
+    def _mark(self, task: Task, namespace: str, entry: LogEntry, mark: str) -> None:
+        submit_and_wait(self._journal, AddDeadLetter(f"{task.name}/{mark}", namespace, entry.lsn, "attempt"))
+
+    def _marks(self, name: str, mark: str) -> Sequence[DeadLetter]:
+        return self._journal.dead_letters(f"{name}/{mark}")
 
 
 class _Journal(ChangeFeed, JournalWriter, Protocol):

@@ -35,7 +35,9 @@ from memsidecar.v1.message_pb2 import Message
 log = logging.getLogger(__name__)
 
 TASK = "semantic.facts"
-MAX_PENDING_BYTES = 8 << 20
+MAX_PENDING_BYTES = 1 << 20
+MAX_SESSION_BYTES = 16 << 10
+"A session with more does not wait: a large message is read in its own batch, so that the runner knows its cost."
 
 
 @dataclass
@@ -50,6 +52,7 @@ class PendingUtterances:
     turns: int = 0
     size_bytes: int = 0
     last_enqueued: float = 0.0
+    lsns: list[int] = field(default_factory=list)
 
     @property
     def owner(self) -> Owner:
@@ -155,7 +158,8 @@ class FactTask:
             cursor.pending[entry.session] = pending
         pending.utterances.append(Utterance(message.id, stored.role, message.name, text, stored.time_us))
         pending.turns += stored.role == Role.USER
-        pending.size_bytes += len(text)
+        pending.size_bytes += len(stored.body)
+        pending.lsns.append(entry.lsn)
         pending.last_enqueued = time.monotonic()
 
     def _claim(self, cursor: NamespaceCursor, claimed: SessionClaimed) -> None:
@@ -189,7 +193,8 @@ class FactTask:
         quiet_since = time.monotonic() - self.quiet_seconds
         is_full = sum(pending.size_bytes for pending in cursor.pending.values()) > MAX_PENDING_BYTES
         for pending in list(cursor.pending.values()):
-            if is_full or pending.turns >= self.every_turns or pending.last_enqueued <= quiet_since:
+            is_enough = pending.turns >= self.every_turns or pending.size_bytes >= MAX_SESSION_BYTES
+            if is_full or is_enough or pending.last_enqueued <= quiet_since:
                 self._extract(namespace, cursor, pending)
                 del cursor.pending[pending.session]
                 self.yield_cpu()
@@ -201,17 +206,18 @@ class FactTask:
             cursor.model_unavailable = True
             raise RetryLater(str(unavailable)) from unavailable
         except Exception as failure:  # noqa: BLE001 - must neither stop the task nor be taken for "no facts"
-            self._add_dead_letter(namespace, pending.first_lsn, failure)
+            self._add_dead_letters(namespace, pending.lsns, failure)
             return
         cursor.model_unavailable = False
         if findings:
             self._save(cursor, pending, findings)
 
-    def _add_dead_letter(self, namespace: str, lsn: int, failure: Exception) -> None:
-        """Record the class of the error only: its message may contain text of the user."""
+    def _add_dead_letters(self, namespace: str, lsns: Sequence[int], failure: Exception) -> None:
+        """Skip all of them after a restart, too. Only the class of the error is stored: its text may be the user's."""
         reason = type(failure).__name__
-        log.error("%s skips the messages of a session from entry %d on: %s", self.name, lsn, reason)
-        submit_and_wait(self.journal, AddDeadLetter(self.name, namespace, lsn, reason))
+        log.error("%s skips %d messages of a session from entry %d on: %s", self.name, len(lsns), lsns[0], reason)
+        for lsn in lsns:
+            submit_and_wait(self.journal, AddDeadLetter(self.name, namespace, lsn, reason))
 
     def _save(self, cursor: NamespaceCursor, pending: PendingUtterances, findings: Sequence[Finding]) -> None:
         def merge_findings(records: Sequence[Record]) -> RecordChanges:

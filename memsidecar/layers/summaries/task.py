@@ -41,15 +41,19 @@ class SummaryTask:
         return self._offsets.completed_lsn(namespace)
 
     def process(self, namespace: str, entries: LogEntries) -> None:
-        """Update the summaries of the sessions in the batch.
+        """Update the summaries of the sessions in the batch, through its messages: a backlog is left to later batches.
 
         If the model is unavailable for one session, the others are still tried: a session without a summary gets its
         first one without the model.
         """
         unavailable: RetryLater | None = None
-        for key in dict.fromkeys(entry.key for entry in entries if isinstance(entry, MessageWritten)):
+        last_sequences: dict[SessionKey, int] = {}
+        for entry in entries:
+            if isinstance(entry, MessageWritten):
+                last_sequences[entry.key] = max(entry.message.sequence, last_sequences.get(entry.key, 0))
+        for key, last_sequence in last_sequences.items():
             try:
-                self._update(key, entries[0].lsn)
+                self._update(key, last_sequence, entries[0].lsn)
             except RetryLater as obstacle:
                 unavailable = obstacle
             self.yield_cpu()
@@ -64,12 +68,12 @@ class SummaryTask:
                 self._offsets.commit(namespace, position)
         return False
 
-    def _update(self, key: SessionKey, lsn: int) -> None:
+    def _update(self, key: SessionKey, last_sequence: int, lsn: int) -> None:
         head = self.journal.head(key)
         if head is None or head.last_sequence < self.schedule.policy.every_messages:
             return
         try:
-            self.schedule.update(head)
+            self.schedule.update(head, last_sequence)
         except ModelUnavailable as unavailable:
             raise RetryLater(str(unavailable)) from unavailable
         except MalformedAnswer as malformed:

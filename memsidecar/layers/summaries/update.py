@@ -153,9 +153,12 @@ class SummarySchedule:
     updater: SummaryUpdater
     policy: SummaryPolicy
 
-    def update(self, head: SessionHead) -> RollingSummary | None:
-        """Return the summary, updated if that is due. Raises ModelUnavailable, MalformedAnswer."""
-        known, last, _ = self._due(head)
+    def update(self, head: SessionHead, last_sequence: int) -> RollingSummary | None:
+        """Return the summary, updated if that is due, with messages up to `last_sequence` only.
+
+        Raises ModelUnavailable, MalformedAnswer.
+        """
+        known, last, _ = self._due(head, last_sequence)
         return self.updater.update_to(head, last) if last else known
 
     def update_if_fast(self, head: SessionHead) -> RollingSummary | None:
@@ -169,16 +172,16 @@ class SummarySchedule:
         is_due = self.policy.required_messages(bool(known)) <= ahead <= _MAX_MESSAGES_NOW
         if not is_due or self.updater.uses_model:
             return known
-        known, last, tokens = self._due(head)
+        known, last, tokens = self._due(head, head.last_sequence)
         return self.updater.update_async(head, last) if last and tokens <= _MAX_TOKENS_NOW else known
 
-    def _due(self, head: SessionHead) -> tuple[RollingSummary | None, int, int]:
+    def _due(self, head: SessionHead, last_sequence: int) -> tuple[RollingSummary | None, int, int]:
         """Return the summary, the last message to summarize now (0 for none), and the tokens without a summary."""
         known = self.updater.store.get(head.key)
         covered = known.last_sequence if known else 0
         query = MessageQuery(covered, limit=_MAX_EXAMINED_MESSAGES, include_pruned=True, bodies=False)
         found = self.updater.journal.messages(head.key, query).messages
-        messages = [message for message in found if message.role != Role.SYSTEM]
+        messages = [each for each in found if each.role != Role.SYSTEM and each.sequence <= last_sequence]
         is_due = self.policy.is_due(messages, bool(known))
         last = summary_boundary(messages, self.policy.keep_messages) if is_due else 0
         return known, last, sum(message.tokens for message in messages)
