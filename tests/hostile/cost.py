@@ -50,6 +50,11 @@ def seconds(component: Component, text: str) -> float:
     return time.process_time() - start
 
 
+def least_seconds(component: Component, text: str) -> float:
+    """Return the minimum of several attempts."""
+    return min(seconds(component, text) for _ in range(MAX_ATTEMPTS))
+
+
 def measure(component: Component, text: HostileText, size: int) -> Growth:
     """Measure the growth. While it is not linear, measure again: a busy machine only adds to a time."""
     few, many = text.of_size(size), text.of_size(GROWTH * size)

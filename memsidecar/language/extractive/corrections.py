@@ -104,7 +104,7 @@ _MAX_BRIEF_WORDS = 4
 "Content words of a statement that has only a subject and a value."
 _MAX_EXAMINED = 50
 "Earlier statements with one word that are examined, the newest first: the time stays linear."
-_MAX_COMPARISONS = 20_000
+_MAX_COMPARISONS = 10_000
 "Of two statements in one conversation. Each takes 15 us; a conversation of people has a few hundred."
 _MAX_DISTANCE = 6
 "Sentences between a correction without a subject and its statement."
