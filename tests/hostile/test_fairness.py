@@ -27,7 +27,7 @@ from tests.background.recording_task import running
 from tests.hostile.texts import HostileText
 from tests.support.waiting import until
 
-LARGE_BYTES, MESSAGES = 128 << 10, 24
+LARGE_BYTES, MESSAGES = 128 << 10, 12
 SLICE = BATCH_BYTES // LARGE_BYTES
 QUIET = SessionKey("quiet", "s")
 
