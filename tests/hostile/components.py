@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.context.corrections import CorrectionLinker, corrections_of_hit
+from memsidecar.context.corrections import CorrectionFinder, CorrectionLinker
 from memsidecar.context.memories import MemoryItem, MemoryWriter, decode, passage_terms
 from memsidecar.context.reduction import Previewer
 from memsidecar.context.relevance import SeenTexts, same_question
@@ -196,7 +196,7 @@ def write_memory(text: str) -> object:
 
 def link_corrections(text: str) -> object:
     found = [decode(located(text, number)) for number in (1, 2)]
-    corrections = list(corrections_of_hit(found[1]))
+    corrections = CorrectionFinder()(found[1])
     return CorrectionLinker(corrections)([MemoryItem(hit(1), (found[0],))])
 
 
