@@ -15,11 +15,9 @@ from memsidecar.language.extractive.corrections import (
     closeness,
     corrects,
     corrects_nearby,
-    is_correction,
-    is_strong_cue,
-    may_correct,
     names_no_subject,
 )
+from memsidecar.language.extractive.lexicon import is_correction, is_strong_cue, may_correct
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.semantic.facts import MessageName
 

@@ -15,7 +15,7 @@ from memsidecar.context.memories import decode
 from memsidecar.context.relevance import Hit, same_question
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.fact import ScoreBreakdown
-from memsidecar.language.extractive.corrections import STRONG_CUE_TERMS
+from memsidecar.language.extractive.lexicon import STRONG_CUE_TERMS
 from memsidecar.layers.documents.documents import Documents, FindChunks, FoundChunks
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import PageRequest

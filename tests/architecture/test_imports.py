@@ -40,6 +40,7 @@ VALUE_MODULES: dict[str, str] = {
     "memsidecar.tokens.estimate": "the update of a calibration factor",
     "memsidecar.language.extractive.excerpt": "functions of a text: its best sentences, a passage of it",
     "memsidecar.language.extractive.corrections": "functions of two sentences: whether one corrects the other",
+    "memsidecar.language.extractive.lexicon": "functions of a sentence: whether it has the cue of a correction",
 }
 
 # Subpackages of api that know none of its services, and the modules of api that they may import.

@@ -7,10 +7,9 @@ from memsidecar.language.extractive.corrections import (
     can_correct,
     corrects,
     corrects_nearby,
-    is_correction,
-    is_strong_cue,
     superseded,
 )
+from memsidecar.language.extractive.lexicon import is_correction, is_strong_cue
 from memsidecar.language.extractive.selection import classified_words
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
@@ -36,6 +35,27 @@ def corrected(*texts: str) -> list[str]:
         ("Das Backup l\u00e4uft um 3 Uhr.", "Das Standup wurde auf 11 Uhr verschoben."),
         ("El backup corre a las 3.", "Cambiamos la reuni\u00f3n a las 11."),
         ("Checkout listens on port 8443.", "We moved it to 11:00."),
+        ("Marta's phone extension is 4471.", "Jonas's phone extension is now 5582."),
+        ("Invoice 1001 is due on May 3rd.", "Invoice 1002 is now due on May 24th."),
+        ("Sprint 12 ends on May 3rd.", "Sprint 13 now ends on May 24th."),
+        ("Order 1001 ships on Monday.", "Order 1002 now ships on Wednesday."),
+        ("We ship order 1001 on Monday.", "We now ship order 1002 on Wednesday."),
+        ("The staging API port is 8080.", "The production API port changed to 9090."),
+        (
+            "The rate limit of the public API is 100 per minute.",
+            "The rate limit of the partner API is now 500 per minute.",
+        ),
+        ("The rate limit for Acme is 100 per minute.", "The rate limit for Globex is now 500 per minute."),
+        ("The Berlin warehouse has 12 docks.", "The Hamburg warehouse now has 20 docks."),
+        ("The warehouse in Berlin has 12 docks.", "The warehouse in Hamburg now has 20 docks."),
+        ("Das Lager Berlin hat 12 Tore.", "Das Lager Hamburg hat jetzt 20 Tore."),
+        ("Version 2.3 supports Python 3.9.", "Version 2.4 now supports Python 3.12."),
+        ("The staging password expires on Monday.", "The production password expires on Friday now."),
+        ("Checkout listens on port 8443.", "Billing now listens on port 9443."),
+        ("Ticket #4711 is assigned to Kim.", "Ticket #4712 is now assigned to Lee."),
+        ("The late shift starts at 14:00.", "The early shift now starts at 6:00."),
+        ("The deadline of team red is Monday.", "The deadline of team blue moved to Friday."),
+        ("We start at 14:00.", "Now I go at 15:00."),
     ],
 )
 def test_a_statement_about_another_subject_corrects_nothing(statement: str, later: str) -> None:
@@ -87,6 +107,7 @@ def test_only_a_sentence_with_a_value_or_a_strong_cue_can_correct() -> None:
         ("We deploy every Tuesday.", "Actually we moved the deploy to Thursday."),
         ("We deploy every Tuesday.", "we moved it to Thursday"),
         ("The launch is on May 5.", "The launch moved to May 12."),
+        ("We deploy every Tuesday.", "No longer on Tuesday, on Thursday."),
         ("We use Redis for the queue.", "We switched the queue to Kafka."),
         ("We run Kafka in production.", "Henrik decided to go with Redpanda instead of Kafka."),
         ("We use Postgres 15 for billing.", "We no longer use Postgres for billing, it is MySQL now."),
@@ -102,6 +123,13 @@ def test_only_a_sentence_with_a_value_or_a_strong_cue_can_correct() -> None:
             "We moved the deploy to Thursday, because Marta is away on Tuesday.",
         ),
         ("Standup is at 9:30.", "Standup is now at 10:00."),
+        ("We use a Postgres database.", "We moved to a MySQL database."),
+        ("The API listens on port 8080.", "The API listens on port 9090 now."),
+        ("The API listens on port 8080 with 4 workers.", "The API now listens on port 9090 with 8 workers."),
+        ("The launch is on May 3 at 10:00.", "The launch moved to May 24 at 9:00."),
+        ("Our office is on Main Street 12.", "Our office moved to Oak Street 14."),
+        ("The late shift starts at 14:00.", "The late shift now starts at 15:00."),
+        ("The deadline is 14 June.", "The deadline moved to 28 June."),
         ("Ana owns billing.", "Ben owns billing now, Ana left."),
         ("The report goes to Marta.", "The report goes to Olga instead."),
         ("Das Release ist am Dienstag.", "Das Release wurde auf Donnerstag verschoben."),
