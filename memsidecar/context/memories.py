@@ -21,6 +21,7 @@ Place = tuple[int, int]
 "Session row and sequence of a message."
 
 OUTDATED, PARTLY_OUTDATED = "(superseded later)", "(partly superseded later)"
+"Follow the label of a speaker. Stored names have no brackets there, and stored text stands after the colon."
 _NEIGHBOUR_TOKENS = 60
 "The size of the passage that is shown of a neighbour."
 _MAX_ELLIPTIC_TERMS = 6
@@ -126,9 +127,10 @@ class MemoryWriter:
         content = found.content.strip()
         if found.located.message.tokens > max_tokens:
             content = passage(content, self.terms, max_tokens, self.count)
+        label = self.label(found.wire.name, found.role)
         if is_outdated:
-            content += f" {PARTLY_OUTDATED if len(split_sentences(content)) > 1 else OUTDATED}"
-        return f"{self.label(found.wire.name, found.role)}: {encode_text(content, SPOKEN_INDENT)}"
+            label += f" {PARTLY_OUTDATED if len(split_sentences(content)) > 1 else OUTDATED}"
+        return f"{label}: {encode_text(content, SPOKEN_INDENT)}"
 
     def is_cut(self, found: DecodedMessage) -> bool:
         return found.located.message.tokens > self.max_tokens

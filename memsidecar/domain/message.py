@@ -20,7 +20,10 @@ class Role(IntEnum):
 _ROLE_LABELS: dict[int, str] = {role: role.name.capitalize() for role in Role}
 _ROLE_WORDS = ("user", "assistant", "system", "tool", "developer", "human", "ai")
 _COLON = re.compile("[:\u02d0\u2236\ua789]")
-_ROLE_LABEL = re.compile(rf"[^\w:]*(?:{'|'.join(_ROLE_WORDS)})[^\w:]*:", re.IGNORECASE)
+_ROLE_LABEL = re.compile(
+    rf"[^\w:]*(?:{'|'.join(_ROLE_WORDS)})[^\w:]*(?:(?:partly\s+)?superseded\s+later[^\w:]*)?:", re.IGNORECASE
+)
+_BRACKETS = ("Ps", "Pe")
 MAX_LABEL_CHARACTERS = 40
 _EXAMINED_CHARACTERS = 80
 _UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs")
@@ -28,9 +31,13 @@ _UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs")
 
 
 def speaker_label(name: str, role: int) -> str:
-    """Return the speaker's name where it can stand before a colon and is not taken for a role, else the role."""
-    label = " ".join(re.sub("[:<>]", " ", _folded(name, _UNSEEN)).split())
-    is_role = label.casefold() in _ROLE_WORDS or begins_with_role(name)
+    """Return the speaker's name where it can stand before a colon and is not taken for a role, else the role.
+
+    It has no brackets: a context marks outdated messages with them, after the label.
+    """
+    seen = re.sub("[:<>]", " ", _folded(name, _UNSEEN))
+    label = " ".join("".join(" " if unicodedata.category(each) in _BRACKETS else each for each in seen).split())
+    is_role = label.casefold() in _ROLE_WORDS or begins_with_role(name) or begins_with_role(f"{label}:")
     if is_role or not label[:1].isalnum() or len(label) > MAX_LABEL_CHARACTERS:
         return _ROLE_LABELS.get(role, "User")
     return label

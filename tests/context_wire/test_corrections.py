@@ -81,7 +81,7 @@ def test_a_corrected_statement_is_never_shown_alone(  # noqa: PLR0917 - a row of
     for budget in BUDGETS:
         shown = "\n".join(earlier(ask(client, user, query, max_tokens=budget)))
         assert new in shown, budget
-        assert old not in shown or f"{stated} (superseded later)" in shown, budget
+        assert old not in shown or f"User (superseded later): {stated}" in shown, budget
 
 
 def test_a_correction_without_a_subject_is_shown_with_what_it_corrects(client: Client) -> None:
@@ -90,7 +90,7 @@ def test_a_correction_without_a_subject_is_shown_with_what_it_corrects(client: C
     add_distractors(client, "pronoun")
     for budget in BUDGETS:
         shown = "\n".join(earlier(ask(client, "pronoun", "When do we deploy?", max_tokens=budget)))
-        assert "We deploy every Tuesday. (superseded later)" in shown and "moved it to Thursday" in shown, budget
+        assert "User (superseded later): We deploy every Tuesday." in shown and "moved it to Thursday" in shown, budget
 
 
 def test_an_item_that_does_not_fit_with_its_correction_is_left_out(client: Client) -> None:
@@ -109,7 +109,7 @@ def test_a_statement_that_the_conversation_corrects_is_marked(client: Client) ->
         user_id="window", session_id="window now", query="When do we deploy to production?", max_tokens=4_000
     )
     assert earlier(client.memory.BuildContext(request))[1:] == [
-        "- User: We deploy to production every Tuesday. (superseded later)"
+        "- User (superseded later): We deploy to production every Tuesday."
     ]
 
 
@@ -137,7 +137,7 @@ def test_the_source_of_a_superseded_fact_is_shown_with_the_new_one(client: Clien
     def shown(**fields: Any) -> str:
         return "\n".join(earlier(ask(client, "facts", "Where in Berlin do I live?", **fields)))
 
-    assert "I live in Berlin. (superseded later)" in shown() and "I live in Hamburg." in shown()
+    assert "User (superseded later): I live in Berlin." in shown() and "I live in Hamburg." in shown()
     assert "Berlin" not in shown(sections=[SectionBudget(section=SECTION_EPISODIC, max_tokens=12)])
 
 
@@ -208,7 +208,7 @@ def test_a_correction_that_shares_no_word_with_the_question_is_found(
         return "\n".join(earlier(ask(client, user, "Which CI is in the basement?", max_tokens=800)))
 
     until(lambda: "GitHub Actions" in shown())  # after the namespace has an index
-    assert "Our CI is Jenkins, in the basement. (superseded later)" in shown()
+    assert "User (superseded later): Our CI is Jenkins, in the basement." in shown()
 
 
 def test_two_sentences_of_a_message_have_two_corrections(client: Client) -> None:
@@ -217,7 +217,7 @@ def test_two_sentences_of_a_message_have_two_corrections(client: Client) -> None
     add(client, "twice", "second", [said("We no longer use Jenkins, our CI is GitHub Actions.", 40.1)])
     add(client, "twice", "third", [said("We moved the production deploy to Thursday.", 20.1)])
     shown = "\n".join(earlier(ask(client, "twice", "When do we deploy to production?", max_tokens=800)))
-    assert f"{stated} (partly superseded later)" in shown
+    assert f"User (partly superseded later): {stated}" in shown
     assert "GitHub Actions" in shown and "Thursday" in shown
 
 
@@ -226,7 +226,7 @@ def test_a_pronoun_corrects_only_the_statement_before_it(client: Client) -> None
     messages = [each for text in contents for each in (said(text, 9.1), said("Ok.", 9.1, ROLE_ASSISTANT))]
     add(client, "standup", "old", messages)
     shown = "\n".join(earlier(ask(client, "standup", "Which port does checkout listen on?", max_tokens=8_000)))
-    assert "8443" in shown and "8443. (" not in shown
+    assert "User: Checkout listens on port 8443." in shown
 
 
 def test_a_receipt_lists_a_correction_once(client: Client) -> None:
