@@ -19,8 +19,9 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.domain.text import is_injected_prompt, split_sentences, strip_injected, truncate_to_sentences
 from memsidecar.language.batches import batches, render
 from memsidecar.language.contract import MalformedAnswer, Utterance
-from memsidecar.language.extractive.corrections import Statement, is_correction, is_strong_cue
+from memsidecar.language.extractive.corrections import Statement
 from memsidecar.language.extractive.excerpt import passage, shorten
+from memsidecar.language.extractive.lexicon import is_correction, is_strong_cue
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.language.fact_model import parse_findings
 from memsidecar.language.rules.extractor import RuleExtractor

@@ -7,10 +7,10 @@ from memsidecar.language.extractive.corrections import (
     can_correct,
     corrects,
     corrects_nearby,
-    superseded,
 )
 from memsidecar.language.extractive.lexicon import is_correction, is_strong_cue
 from memsidecar.language.extractive.selection import classified_words
+from memsidecar.language.extractive.sentences import superseded
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.tokens.registry import Counters
 from tests.language.conversations import utterances
@@ -22,6 +22,12 @@ summarizer = ExtractiveSummarizer(Counters("o200k_base").default.count)
 def corrected(*texts: str) -> list[str]:
     statements = [Statement.of(text, classified_words(text)) for text in texts]
     return [texts[position] for position in sorted(superseded(statements))]
+
+
+def is_linked(later: Statement, earlier: Statement) -> bool:
+    """Tell whether a correction of another conversation is found."""
+    is_strong = is_strong_cue(later.text)
+    return is_correction(later.text) and can_correct(later, is_strong) and corrects(later, earlier, is_strong)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +61,10 @@ def corrected(*texts: str) -> list[str]:
         ("Ticket #4711 is assigned to Kim.", "Ticket #4712 is now assigned to Lee."),
         ("The late shift starts at 14:00.", "The early shift now starts at 6:00."),
         ("The deadline of team red is Monday.", "The deadline of team blue moved to Friday."),
+        ("The Berlin meeting is at 10:00.", "The Hamburg meeting is now at 11:00."),
+        ("Kim owns search.", "Lee owns billing now."),
+        ("Kim owns search and billing.", "Lee owns search now."),
+        ("Checkout uses Redis.", "Billing uses Redis now."),
         ("We start at 14:00.", "Now I go at 15:00."),
     ],
 )
@@ -131,12 +141,32 @@ def test_only_a_sentence_with_a_value_or_a_strong_cue_can_correct() -> None:
         ("The late shift starts at 14:00.", "The late shift now starts at 15:00."),
         ("The deadline is 14 June.", "The deadline moved to 28 June."),
         ("Ana owns billing.", "Ben owns billing now, Ana left."),
+        ("Kim owns search.", "Lee owns search now."),
+        ("Kim owns search.", "Kim left, Lee owns search now."),
+        ("Marta is responsible for billing.", "Jonas took over billing from Marta."),
+        ("We deploy every Tuesday at 10:00.", "The deploy is on Wednesday now."),
+        (
+            "We deploy every Tuesday.",
+            "The deploy is on Wednesday now, the Thursday slot collides with the board meeting.",
+        ),
+        (
+            "Small change: we moved the deploy to Thursday.",
+            "The deploy is on Wednesday now, the Thursday slot collides with the board meeting.",
+        ),
+        ("The API key rotates every 30 days.", "Forget what I said about the API key, it rotates every 90 days."),
+        ("The launch is on May 12th.", "The launch slipped to June 10th."),
+        ("The meeting is on Monday.", "The meeting is on Tuesday now."),
+        ("Das Meeting ist montags um 10 Uhr.", "Das Meeting ist jetzt dienstags um 10 Uhr."),
+        ("La reunión es el lunes.", "La reunión ahora es el martes."),
+        ("上线时间是周二。", "上线时间改到周四了。"),
         ("The report goes to Marta.", "The report goes to Olga instead."),
         ("Das Release ist am Dienstag.", "Das Release wurde auf Donnerstag verschoben."),
         ("发布在星期二。", "发布改到星期四。"),
     ],
 )
 def test_a_statement_is_superseded_by_its_correction(statement: str, correction: str) -> None:
+    earlier, later = Statement.parse(statement), Statement.parse(correction)
+    assert is_linked(later, earlier) or corrects_nearby(later, earlier)
     assert corrected(statement, "Okay.", correction) == [statement]
     assert corrected(correction, "Okay.", statement) == []
 
@@ -163,6 +193,15 @@ def test_the_summary_has_the_correction_and_not_what_it_corrects() -> None:
     talk = utterances("We deploy every Tuesday.", "Noted.", "Sorry, we moved it to Thursday.", "Thursday it is.")
     summary = summarizer.summarize("", talk, 400)
     assert "Thursday" in summary and "Tuesday" not in summary
+
+
+def test_who_still_has_a_duty_is_not_replaced() -> None:
+    assert not is_linked(Statement.parse("Kim now handles search with Lee."), Statement.parse("Kim owns search."))
+
+
+def test_the_summary_names_who_has_a_duty_now() -> None:
+    talk = utterances("Kim owns search.", "Noted.", "Kim left, Lee owns search now.", "Ok.")
+    assert summarizer.summarize("", talk, 400) == "User: Kim left, Lee owns search now."
 
 
 def test_a_later_correction_removes_a_sentence_of_the_former_summary() -> None:
@@ -196,6 +235,10 @@ def test_many_corrections_of_one_subject_take_linear_time() -> None:
         "The deploy is on Friday after all.",
         "We set the limit to 450.",
         "Actually it is port 8443.",
+        "The launch slipped to June 10th.",
+        "The release is delayed by a week, until Friday.",
+        "Forget what I said about the key, it rotates every 90 days.",
+        "Jonas took over billing.",
         "The port is 8443 now.",
         "Das Fenster ist nicht mehr am Montag.",
         "Das Fenster wurde auf Freitag verschoben.",

@@ -16,7 +16,8 @@ from memsidecar.language.extractive.lexicon import (
     CLAUSE_END,
     CLOCK,
     DETERMINERS,
-    EVENT_ROOTS,
+    DUTY_ROOTS,
+    HOLDER,
     NO_SUBJECT_ROOTS,
     NOW,
     OF_WORDS,
@@ -27,28 +28,20 @@ from memsidecar.language.extractive.lexicon import (
     Word,
     WordKind,
     classify,
-    is_correction,
+    has_weak_cue,
     is_hypothetical,
-    is_strong_cue,
-    is_topic,
     root,
     split_words,
+    topic_kind,
 )
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
-_NO_TOPIC_KINDS = (WordKind.STOP, WordKind.COMMON)
 _VALUE_KINDS = (WordKind.NUMBER, WordKind.CALENDAR, WordKind.NAME)
 _SUBJECT_KINDS = (WordKind.RARE, WordKind.NAME)
 _QUARTER, _SOME, _HALF, _MOST = 0.25, 0.33, 0.5, 0.66
 "Shares of the earlier statement's content words that occur in the later one."
 _MAX_BRIEF_WORDS = 4
 "Content words of a statement that has only a subject and a value."
-_MAX_EXAMINED = 50
-"Earlier statements with one word that are examined, the newest first: the time stays linear."
-_MAX_COMPARISONS = 10_000
-"Of two statements in one conversation. Each takes 15 us; a conversation of people has a few hundred."
-_MAX_DISTANCE = 6
-"Sentences between a correction without a subject and its statement."
 
 
 @dataclass(frozen=True)
@@ -60,11 +53,9 @@ class Statement:
 
     @classmethod
     def of(cls, text: str, words: Sequence[Word]) -> "Statement":
-        # The first word is capitalised in any case.
-        topics = [word for word in words if word.kind not in _NO_TOPIC_KINDS and is_topic(word)]
-        kinds = {word.root: WordKind.RARE if word.root in EVENT_ROOTS else word.kind for word in reversed(topics)}
-        if topics and topics[0] is words[0] and topics[0].kind == WordKind.NAME:
-            kinds[topics[0].root] = WordKind.RARE
+        kinds = {word.root: kind for word in reversed(words) if (kind := topic_kind(word)) is not None}
+        if words and topic_kind(words[0]) == WordKind.NAME:
+            kinds[words[0].root] = WordKind.RARE  # the first word is capitalised in any case
         return cls(text, kinds)
 
     @classmethod
@@ -75,6 +66,23 @@ class Statement:
     def replaced(self) -> frozenset[str]:
         """Return the words that the statement says it replaces: "replaced Sentry with"."""
         return frozenset(root(word) for text in REPLACED.findall(self.text) for word in split_words(text))
+
+    @cached_property
+    def focus(self) -> "Statement":
+        """Return the clause with a weak cue if it has a value: "It is on Friday now, Ana is away"."""
+        clauses = CLAUSE_END.split(self.text)
+        for clause in filter(has_weak_cue, clauses if len(clauses) > 1 else ()):
+            roots = (root(word) for word in split_words(clause))
+            kinds = {word: self.kinds[word] for word in roots if word in self.kinds}
+            if any(kind in _VALUE_KINDS for kind in kinds.values()):
+                return Statement(clause, kinds)
+        return self
+
+    @cached_property
+    def holder(self) -> str:
+        """Return the name of who has a duty: "Kim owns search"."""
+        found = HOLDER.search(self.text)
+        return root(found[1]) if found and classify(found[1]).kind == WordKind.NAME else ""
 
     @cached_property
     def qualifiers(self) -> dict[str, frozenset[str]]:
@@ -114,7 +122,7 @@ def _qualified(words: Sequence[Word]) -> Iterator[tuple[str, str]]:
     """Yield words, each with a modifier before it, a number or a name after it, or what follows "of"."""
     for at, (before, word) in enumerate(pairwise(words), 1):
         is_named = before.kind in _SUBJECT_KINDS or (at > 1 and words[at - 2].form in DETERMINERS)
-        if word.kind in _SUBJECT_KINDS and is_named and _is_subject(before):
+        if topic_kind(word) in _SUBJECT_KINDS and is_named and _is_subject(before):
             yield word.root, before.root
         if word.kind == WordKind.NAME or (word.kind == WordKind.NUMBER and before.root not in VALUE_ROOTS):
             yield before.root, word.root
@@ -127,23 +135,8 @@ def _qualified(words: Sequence[Word]) -> Iterator[tuple[str, str]]:
 
 
 def _is_subject(word: Word) -> bool:
-    is_named = word.kind in _SUBJECT_KINDS or word.kind == WordKind.COMMON
-    return is_named and word.root not in NO_SUBJECT_ROOTS and is_topic(word)
-
-
-def superseded(statements: Sequence[Statement]) -> set[int]:
-    """Return the positions of the statements that a later one corrects."""
-    corrected: set[int] = set()
-    positions: dict[str, list[int]] = defaultdict(list)
-    compared = 0
-    for position, statement in enumerate(statements):
-        if compared < _MAX_COMPARISONS and is_correction(statement.text):
-            related = {earlier for word in statement.kinds for earlier in positions[word][-_MAX_EXAMINED:]}
-            corrected.update(_targets(statements, related, position))
-            compared += len(related)
-        for content_root in statement.kinds:
-            positions[content_root].append(position)
-    return corrected
+    is_named = topic_kind(word) in _SUBJECT_KINDS or word.kind == WordKind.COMMON
+    return is_named and word.root not in NO_SUBJECT_ROOTS
 
 
 def can_correct(correction: Statement, is_strong: bool) -> bool:
@@ -151,7 +144,7 @@ def can_correct(correction: Statement, is_strong: bool) -> bool:
 
     Three of four sentences with a weak cue have none. Comparing them with all memories of a context takes 0.4 ms.
     """
-    return is_strong or any(kind in _VALUE_KINDS for kind in correction.kinds.values())
+    return is_strong or any(kind in _VALUE_KINDS for kind in correction.kinds.values()) or bool(correction.holder)
 
 
 def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool:
@@ -162,14 +155,26 @@ def corrects(correction: Statement, earlier: Statement, is_strong: bool) -> bool
     shared = correction.kinds.keys() & earlier.kinds.keys()
     if not shared:
         return False
-    is_corrected = _replaces(correction, earlier, is_strong)
+    if _has_other_holder(correction, earlier):
+        return True
     if not is_strong:
-        return is_corrected and _same_values(correction, earlier) and not _have_other_subjects(correction, earlier)
+        return any(
+            _replaces(each, earlier, is_strong) and _same_values(each, earlier)
+            for each in _forms(correction)
+            if not _have_other_subjects(each, earlier)
+        )
     is_same_subject = not _are_dates(shared, earlier) and len(shared) >= _QUARTER * len(earlier.kinds)
     is_changed = is_same_subject and _same_values(correction, earlier)
-    is_corrected = is_corrected or is_changed or _names_replaced(correction, earlier)
+    is_corrected = is_changed or _replaces(correction, earlier, is_strong) or _names_replaced(correction, earlier)
     is_stated = is_corrected and not is_hypothetical(earlier.text)
     return is_stated and not _have_other_subjects(correction, earlier)
+
+
+def supersedes(correction: Statement, earlier: Statement, is_strong: bool) -> bool:
+    """Tell whether a sentence with a cue corrects one of the same conversation: fewer words tell it."""
+    return _has_other_holder(correction, earlier) or any(
+        _replaces(each, earlier, is_strong) and not _have_other_subjects(each, earlier) for each in _forms(correction)
+    )
 
 
 def corrects_nearby(correction: Statement, earlier: Statement) -> bool:
@@ -232,28 +237,21 @@ def _names_replaced(correction: Statement, earlier: Statement) -> bool:
     return any(earlier.kinds.get(value) == WordKind.NAME for value in correction.replaced)
 
 
-def _targets(statements: Sequence[Statement], related: set[int], position: int) -> Iterator[int]:
-    """Yield what the statement at a position corrects, of the earlier ones that share a word with it."""
-    correction = statements[position]
-    is_strong = is_strong_cue(correction.text)
-    targets = [
-        earlier
-        for earlier in related
-        if _replaces(correction, statements[earlier], is_strong)
-        and not _have_other_subjects(correction, statements[earlier])
-    ]
-    if targets or not is_strong or not PRONOUN.search(correction.text):
-        yield from targets
-        return
-    for earlier in range(position - 1, max(-1, position - 1 - _MAX_DISTANCE), -1):
-        if corrects_nearby(correction, statements[earlier]):
-            yield earlier
-            return
+def _forms(correction: Statement) -> Sequence[Statement]:
+    return (correction,) if correction.focus is correction else (correction, correction.focus)
+
+
+def _has_other_holder(correction: Statement, earlier: Statement) -> bool:
+    """Tell whether another one has the whole duty: "Kim owns search", "Lee owns search now"."""
+    if not correction.holder or not earlier.holder or correction.holder == earlier.holder:
+        return False
+    duties = earlier.kinds.keys() - DUTY_ROOTS - {earlier.holder}
+    return bool(duties) and duties <= correction.kinds.keys() and not is_hypothetical(earlier.text)
 
 
 def _replaces(correction: Statement, earlier: Statement, is_strong: bool) -> bool:
     shared = correction.kinds.keys() & earlier.kinds.keys()
-    share = len(shared) / len(earlier.kinds)
+    share = _count(shared, earlier) / _count(earlier.kinds, earlier)
     if share < _SOME or is_hypothetical(earlier.text):
         return False
     if _are_dates(shared, earlier):
@@ -262,6 +260,12 @@ def _replaces(correction: Statement, earlier: Statement, is_strong: bool) -> boo
         return _updates(correction, earlier, len(shared), share)
     is_same_subject = len(shared) > 1 and (share >= _HALF or not any(map(str.isascii, shared)))
     return is_same_subject or _same_values(correction, earlier) or _names_old_value(correction, earlier)
+
+
+def _count(words: Iterable[str], statement: Statement) -> int:
+    """Return the number of words. Those of a date, such as "Tuesday at 10:00", are one."""
+    dates = [statement.kinds[word] in (WordKind.NUMBER, WordKind.CALENDAR) for word in words]
+    return len(dates) - sum(dates) + any(dates)
 
 
 def _are_dates(words: Iterable[str], statement: Statement) -> bool:

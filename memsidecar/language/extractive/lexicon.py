@@ -49,6 +49,9 @@ _CALENDAR_ROOTS = _roots(
     word_set("""
 january february march april june july august september october november december monday tuesday wednesday thursday
 friday saturday sunday spring summer autumn winter noon midnight deadline birthday anniversary quarter
+montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag januar februar märz mai juni juli oktober dezember
+lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre
+octubre noviembre diciembre
 """)
 )
 
@@ -127,6 +130,7 @@ _CUE = re.compile(
     r"\b(?:moved|changed|switched|replaced|renamed|rescheduled|postponed|reverted|swapped|shifted|migrated|instead"
     r"|no longer|any ?more|correction|rather than|scratch that|i meant|i was wrong|turned? out|changed my mind"
     r"|(?:increased|raised|lowered|reduced|extended|upgraded|downgraded|bumped|pushed|brought)\b.{1,60}\bto"
+    r"|(?:slipped|delayed) (?:\S{1,30} ){0,3}(?:to|until)|(?:forget|ignore) what i (?:said|told|wrote)"
     r"|(?:set|cut)\b.{1,60}\bto \d\w*"
     r"|(?:upgrade|migration|switch|move) (?:\S{1,30} ){0,3}to (?:\S{1,30} ){1,5}"
     r"(?:through|done|completed?|finished|live)"
@@ -136,22 +140,28 @@ _CUE = re.compile(
     r"|改到|改为|改成|改在|改用|不再|而是|更正|换成|推迟|変更|ではなく|やめて"
 )
 _WEAK_CUE = re.compile(
-    r"\b(?:actually|now|from now on|after all|jetzt|eigentlich|ab sofort|ahora|en realidad)\b|现在|其实|今は|実は"
+    r"\b(?:actually|now|from now on|after all|t(?:ook|akes) over|jetzt|eigentlich|ab sofort|ahora|en realidad)\b"
+    r"|现在|其实|今は|実は"
 )
 "Cues are searched for in lower case: ignoring the case takes three times as long."
 CUE_WORDS = word_set("""
 moved changed switched replaced renamed rescheduled postponed reverted swapped shifted migrated instead longer any
 anymore correction rather scratch meant wrong turned increased raised lowered reduced extended upgraded downgraded
 bumped pushed brought set cut upgrade migration switch move not stattdessen mehr verschoben geändert umgestellt
-korrektur
+korrektur slipped delayed forget ignore took takes
 sondern verlegt erhöht gesenkt verkürzt verlängert ersetzt gewechselt ya lugar vez
 cambiamos cambiaron cambiado cambió movimos corrección sino actually now after jetzt eigentlich sofort ahora realidad
 """)
 STRONG_CUE_TERMS = CUE_WORDS - word_set("""
-any not after set cut actually now jetzt eigentlich sofort ahora realidad
+any not after set cut forget ignore took takes actually now jetzt eigentlich sofort ahora realidad
 """) | word_set("改到 改为 改成 改在 改用 不再 而是 更正 换成 推迟 変更 では なく やめ")
 "Terms of the index by which messages with a strong cue are found."
-_COMPANIONS = dict(pair.split("+") for pair in word_set("any+more after+all not+but set+to cut+to longer+no ya+no"))
+_COMPANIONS = dict(
+    pair.split("+")
+    for pair in word_set("""
+    any+more after+all not+but set+to cut+to longer+no ya+no forget+what ignore+what took+over takes+over
+    """)
+)
 "Frequent words that are a part of a cue only together with another word."
 _UNSPACED_CUES = re.compile("[改変换推而更其]|不再|现在|ではなく|やめて|今は|実は")
 "Each cue contains one of these words, or of these characters."
@@ -183,6 +193,7 @@ PRONOUN = re.compile(
 CLOCK = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b", re.IGNORECASE)
 _CUE_ROOTS = word_set("""
 mov chang switch replac renam reschedul postpon revert swap shift migrat correction upgrad increas rais reduc
+slipp delay
 """)
 _FUNCTION_ROOTS = frozenset(
     root(word)
@@ -203,10 +214,16 @@ NO_SUBJECT_ROOTS = frozenset(map(root, CUE_WORDS)) | frozenset(
     """)
 )
 "Units and verbs say nothing about the subject of a statement."
+_NO_TOPIC_KINDS = (WordKind.STOP, WordKind.COMMON)
 _NO_TOPIC_ROOTS = _CUE_ROOTS | _FUNCTION_ROOTS
-EVENT_ROOTS = frozenset(map(root, word_set("deadline birthday anniversary")))
-"Words of the calendar that have a date, and are none."
-_CUE_NOUNS = word_set("shift shifts")
+HOLDER = re.compile(
+    r"([^\W\d_]+)(?: is| now| ist| jetzt){0,2} (?:owns|leads|manages|maintains|handles|responsible for|in charge of"
+    r"|t(?:ook|akes) over|leitet|verantwortet|zuständig für)\b"
+)
+"Who has a duty. One person has it: if another one has it, the former does not."
+DUTY_ROOTS = frozenset(map(root, word_set("leads manages maintains handles responsible charge leitet zuständig")))
+_TOPICS = word_set("deadline deadlines birthday anniversary shift shifts meeting meetings")
+"Subjects that are words of the calendar, common words or cues as well."
 NOW = word_set("now actually jetzt nun eigentlich ahora")
 CLAUSE_END = re.compile(r"[,;:()]\s|\s[\u2013\u2014-]\s")
 DETERMINERS = word_set("the a an my our your his her its their der die das den dem unser unsere el la los las mi")
@@ -240,11 +257,17 @@ def is_strong_cue(text: str) -> bool:
     return _CUE.search(text.lower()) is not None
 
 
+def has_weak_cue(text: str) -> bool:
+    return _WEAK_CUE.search(text.lower()) is not None
+
+
 def is_hypothetical(text: str) -> bool:
     """Tell whether a sentence asks, or supposes something."""
     return _HYPOTHETICAL.search(text) is not None
 
 
-def is_topic(word: Word) -> bool:
-    """Tell whether a word is no function word of German or Spanish, and no cue."""
-    return word.root not in _NO_TOPIC_ROOTS or word.form in _CUE_NOUNS
+def topic_kind(word: Word) -> WordKind | None:
+    """Return the kind of a word in a statement; None for cues and words that name no topic."""
+    if word.form in _TOPICS:
+        return WordKind.RARE
+    return None if word.kind in _NO_TOPIC_KINDS or word.root in _NO_TOPIC_ROOTS else word.kind

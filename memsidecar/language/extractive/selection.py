@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from memsidecar.language.extractive.corrections import Statement, superseded
+from memsidecar.language.extractive.corrections import Statement
 from memsidecar.language.extractive.lexicon import (
     DECISION_WORDS,
     FIRST_PERSON,
@@ -19,7 +19,7 @@ from memsidecar.language.extractive.lexicon import (
     classify,
     split_words,
 )
-from memsidecar.language.extractive.sentences import SpokenSentence
+from memsidecar.language.extractive.sentences import SpokenSentence, superseded
 
 _OVERHEAD_TOKENS = 6  # cost of a sentence beside its words: label, line end
 _MIN_NEW_SHARE = 0.3  # with a smaller share of new words a sentence is a repetition

@@ -1,13 +1,26 @@
-"""Sentences of utterances, without code, JSON and logs, and of former summaries; a summary as lines of text."""
+"""Sentences of utterances, without code, JSON and logs, and of former summaries; a summary as lines of text.
+
+Statements that a later sentence corrects are found here, too: a summary leaves them out.
+"""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from memsidecar.domain.message import MAX_LABEL_CHARACTERS, begins_with_role, speaker_label
 from memsidecar.domain.text import split_sentences
 from memsidecar.language.contract import Utterance
+from memsidecar.language.extractive.corrections import Statement, corrects_nearby, supersedes
+from memsidecar.language.extractive.lexicon import PRONOUN, is_correction, is_strong_cue
+
+_MAX_EXAMINED = 50
+"Earlier statements with one word that are examined, the newest first: the time stays linear."
+_MAX_COMPARISONS = 10_000
+"Of two statements in one conversation. Each takes 15 us; a conversation of people has a few hundred."
+_MAX_DISTANCE = 6
+"Sentences between a correction without a subject and its statement."
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _SYMBOL = re.compile(r"[{}\[\]<>;=|\\/$&*_`\"()]")
@@ -250,3 +263,32 @@ class LineWriter:
 def _stay_separate(first: str, second: str) -> bool:
     """Whether two sentences on one line are parsed as two; otherwise each needs a line of its own."""
     return list(line_sentences(f"{first} {second}")) == [first, second]
+
+
+def superseded(statements: Sequence[Statement]) -> set[int]:
+    """Return the positions of the statements that a later one corrects."""
+    corrected: set[int] = set()
+    positions: dict[str, list[int]] = defaultdict(list)
+    compared = 0
+    for position, statement in enumerate(statements):
+        if compared < _MAX_COMPARISONS and is_correction(statement.text):
+            related = {earlier for word in statement.kinds for earlier in positions[word][-_MAX_EXAMINED:]}
+            corrected.update(_targets(statements, related, position))
+            compared += len(related)
+        for content_root in statement.kinds:
+            positions[content_root].append(position)
+    return corrected
+
+
+def _targets(statements: Sequence[Statement], related: set[int], position: int) -> Iterator[int]:
+    """Yield what the statement at a position corrects, of the earlier ones that share a word with it."""
+    correction = statements[position]
+    is_strong = is_strong_cue(correction.text)
+    targets = [earlier for earlier in related if supersedes(correction, statements[earlier], is_strong)]
+    if targets or not is_strong or not PRONOUN.search(correction.text):
+        yield from targets
+        return
+    for earlier in range(position - 1, max(-1, position - 1 - _MAX_DISTANCE), -1):
+        if corrects_nearby(correction, statements[earlier]):
+            yield earlier
+            return
