@@ -16,7 +16,7 @@ GROWTH = 2**DOUBLINGS
 MIN_SECONDS = 0.002
 "Less is not compared: the fixed cost of a call, and the noise of the clock, are a part of it."
 MAX_ATTEMPTS = 4
-CONFIRMED_AT = (1, 4)
+CONFIRMED_AT = (1, 4, 16)
 """A component may do nothing for texts below some size, and cut texts above another one: then the time rises by a step.
 One that is not linear grows too fast at each of these multiples of the size."""
 
