@@ -77,11 +77,11 @@ class PreparedContext:
     shown: ShownMessages
 
     def corrections(self) -> Iterator[Correction]:
-        """Yield the corrections that the conversation shows."""
+        """Yield the corrections that the conversation shows, the newest first."""
         if self.head is not None:
-            messages = (each for turn in self.turns for unit in turn.units for each in unit.messages)
+            units = (unit for turn in reversed(self.turns) for unit in turn.units[::-1])
             row = self.head.row_id
-            shown = (each for each in messages if self.shown.contains(row, each.sequence))
+            shown = (each for unit in units for each in unit.messages if self.shown.contains(row, each.sequence))
             yield from corrections_of_window(shown, self.head)
 
 

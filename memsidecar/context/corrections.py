@@ -143,25 +143,23 @@ class CorrectionLinker:
     def _superseding(self, found: DecodedMessage) -> list[_Later]:
         """Return what supersedes the message, or its sentences one by one; the most certain one first."""
         by_facts = self._superseding_facts(found)
-        if by_facts and by_facts[0].found is not None:
-            return by_facts
         matching = list(_matching(self.corrections, found)) if found.role in _CORRECTED_ROLES else []
-        if not matching:
-            return by_facts
         best: dict[str, tuple[Correction, Statement]] = {}
         for match in sorted(matching, key=_certainty, reverse=True):
             best.setdefault(match[1].text, match)
-        corrections = [
+        by_text = [
             _Later(correction.found, is_needed=names_no_subject(correction.statement, statement))
             for correction, statement in best.values()
         ]
-        return corrections[:_MAX_CORRECTED]
+        shown = {later.found.place: later for later in (*by_facts, *by_text) if later.found is not None}
+        return list(shown.values())[:_MAX_CORRECTED] or by_text[:1] or by_facts[:1]
 
     def _superseding_facts(self, found: DecodedMessage) -> list[_Later]:
         sources = self.superseded.get((found.located.key.session_id, found.wire.id)) if self.superseded else None
         if sources is None:
             return []
-        return [_Later(self.find(sources[-1]) if sources else None)]
+        newest = list(dict.fromkeys(reversed(sources)))[:_MAX_CORRECTED]
+        return [_Later(self.find(name)) for name in newest] or [_Later(None)]
 
 
 @dataclass

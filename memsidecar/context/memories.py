@@ -11,7 +11,9 @@ from memsidecar.context.rendering import SPEAKER_INDENT, SPOKEN_INDENT, encode_t
 from memsidecar.context.sections import CountTokens, Item, Line
 from memsidecar.domain.message import Role, StoredMessage, speaker_label
 from memsidecar.domain.text import split_sentences
+from memsidecar.language.extractive.corrections import Statement
 from memsidecar.language.extractive.excerpt import passage
+from memsidecar.language.extractive.lexicon import CLAUSE_END, WordKind
 from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, RankedHit
 from memsidecar.layers.text_analysis import content_terms, has_question_mark, is_question, stem, tokenize
 from memsidecar.stores.contract import LocatedMessage
@@ -22,6 +24,7 @@ Place = tuple[int, int]
 
 OUTDATED, PARTLY_OUTDATED = "(superseded later)", "(partly superseded later)"
 "Follow the label of a speaker. Stored names have no brackets there, and stored text stands after the colon."
+_DATES, _SUBJECTS = {WordKind.NUMBER, WordKind.CALENDAR}, {WordKind.RARE, WordKind.NAME}
 _NEIGHBOUR_TOKENS = 60
 "The size of the passage that is shown of a neighbour."
 _MAX_ELLIPTIC_TERMS = 6
@@ -129,7 +132,7 @@ class MemoryWriter:
             content = passage(content, self.terms, max_tokens, self.count)
         label = self.label(found.wire.name, found.role)
         if is_outdated:
-            label += f" {PARTLY_OUTDATED if len(split_sentences(content)) > 1 else OUTDATED}"
+            label += f" {PARTLY_OUTDATED if _states_several(content) else OUTDATED}"
         return f"{label}: {encode_text(content, SPOKEN_INDENT)}"
 
     def is_cut(self, found: DecodedMessage) -> bool:
@@ -215,6 +218,14 @@ def _chosen(found: DecodedMessage, before: list[DecodedMessage], after: list[Dec
     if answer and is_question(answer.content) and next_turn < len(after):
         return [answer, after[next_turn]]  # the user answers the assistant's question
     return [answer] if answer else []
+
+
+def _states_several(content: str) -> bool:
+    """Tell whether a text has several sentences, or clauses with a value each: one may still hold."""
+    if len(split_sentences(content)) > 1:
+        return True
+    clauses = [set(Statement.parse(clause).kinds.values()) for clause in CLAUSE_END.split(content)]
+    return sum(bool(kinds & _DATES) and bool(kinds & _SUBJECTS) for kinds in clauses) > 1
 
 
 def _when(found: DecodedMessage) -> tuple[int, int, int]:

@@ -221,6 +221,36 @@ def test_two_sentences_of_a_message_have_two_corrections(client: Client) -> None
     assert "GitHub Actions" in shown and "Thursday" in shown
 
 
+def test_two_facts_of_a_message_have_two_corrections(client: Client) -> None:
+    agent = Agent(client, "moves first", user_id="moves")
+    for session, text, days, known in (
+        ("first", "I work at Siemens as an electrician. I live in Boston.", 60.1, ("location", "Boston")),
+        ("second", "I moved to Denver.", 40.1, ("location", "Denver")),
+        ("third", "I work at Bosch now.", 20.1, ("company", "Bosch")),
+    ):
+        add(client, "moves", session, [said(text, days)])
+        until(lambda known=known: known in agent.known())  # type: ignore[misc]
+    shown = "\n".join(earlier(ask(client, "moves", "Where do I live and work as an electrician?")))
+    assert "User (partly superseded later): I work at Siemens" in shown
+    assert "I moved to Denver." in shown and "I work at Bosch now." in shown
+
+
+def test_one_of_two_clauses_is_outdated(client: Client) -> None:
+    stated = "The late shift starts at 14:00, the early shift at 6:00."
+    add(client, "shifts", "first", [said(stated, 60.1)])
+    add(client, "shifts", "second", [said("The late shift now starts at 15:00.", 20.1)])
+    shown = "\n".join(earlier(ask(client, "shifts", "When does the late shift start?")))
+    assert f"User (partly superseded later): {stated}" in shown and "15:00" in shown
+
+
+def test_the_newest_corrections_of_a_long_conversation_count(client: Client) -> None:
+    add(client, "long", "first", [said("The deadline is 14 June.", 60.1)])
+    add(client, "long", "now", [said(f"Depot {number} now has {number} trucks.", 0.1) for number in range(100, 160)])
+    client.add("long now", "The deadline moved to 28 June.", user_id="long")
+    request = BuildContextRequest(user_id="long", session_id="long now", query="When is the deadline?")
+    assert "- User (superseded later): The deadline is 14 June." in earlier(client.memory.BuildContext(request))
+
+
 def test_a_pronoun_corrects_only_the_statement_before_it(client: Client) -> None:
     contents = ["Checkout listens on port 8443.", "The standup is at 10:00.", "We moved it to 11:00."]
     messages = [each for text in contents for each in (said(text, 9.1), said("Ok.", 9.1, ROLE_ASSISTANT))]

@@ -78,14 +78,14 @@ class OwnerFacts:
 
 
 def superseded_messages(facts: Sequence[KnownFact]) -> Mapping[MessageName, Sequence[MessageName]]:
-    """Return the sources of facts that have ended, each with the sources of the facts that replaced them, if any."""
+    """Return the sources of facts that have ended, each with the newest sources of the facts that replaced them."""
     begun = {(fact.conflict_key, fact.valid_from_us): fact for fact in facts}
     found: dict[MessageName, list[MessageName]] = {}
     for fact in facts:
         if fact.until_us and fact.type in _CORRECTED_TYPES:
             later = begun.get((fact.conflict_key, fact.until_us))
             for name in _sources(fact):
-                found.setdefault(name, []).extend(each for each in _sources(later) if each != name)
+                found.setdefault(name, []).extend([each for each in _sources(later) if each != name][-1:])
     return found
 
 
