@@ -23,6 +23,7 @@ from memsidecar.language.extractive.lexicon import (
     OF_WORDS,
     OLD_VALUE,
     PRONOUN,
+    REFERENCE,
     REPLACED,
     VALUE_ROOTS,
     Word,
@@ -32,7 +33,7 @@ from memsidecar.language.extractive.lexicon import (
     is_hypothetical,
     root,
     split_words,
-    topic_kind,
+    topics,
 )
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -53,8 +54,8 @@ class Statement:
 
     @classmethod
     def of(cls, text: str, words: Sequence[Word]) -> "Statement":
-        kinds = {word.root: kind for word in reversed(words) if (kind := topic_kind(word)) is not None}
-        if words and topic_kind(words[0]) == WordKind.NAME:
+        kinds = topics(words)
+        if words and words[0].kind == WordKind.NAME and words[0].root in kinds:
             kinds[words[0].root] = WordKind.RARE  # the first word is capitalised in any case
         return cls(text, kinds)
 
@@ -69,12 +70,12 @@ class Statement:
 
     @cached_property
     def focus(self) -> "Statement":
-        """Return the clause with a weak cue if it has a value: "It is on Friday now, Ana is away"."""
+        """Return the clause with a weak cue if it has a value: "Standup is at 10:00 now, Ana asked for it"."""
         clauses = CLAUSE_END.split(self.text)
         for clause in filter(has_weak_cue, clauses if len(clauses) > 1 else ()):
             roots = (root(word) for word in split_words(clause))
             kinds = {word: self.kinds[word] for word in roots if word in self.kinds}
-            if any(kind in _VALUE_KINDS for kind in kinds.values()):
+            if any(kind in _VALUE_KINDS for kind in kinds.values()) and not REFERENCE.search(clause):
                 return Statement(clause, kinds)
         return self
 
@@ -122,7 +123,7 @@ def _qualified(words: Sequence[Word]) -> Iterator[tuple[str, str]]:
     """Yield words, each with a modifier before it, a number or a name after it, or what follows "of"."""
     for at, (before, word) in enumerate(pairwise(words), 1):
         is_named = before.kind in _SUBJECT_KINDS or (at > 1 and words[at - 2].form in DETERMINERS)
-        if topic_kind(word) in _SUBJECT_KINDS and is_named and _is_subject(before):
+        if topics([word]).get(word.root) in _SUBJECT_KINDS and is_named and _is_subject(before):
             yield word.root, before.root
         if word.kind == WordKind.NAME or (word.kind == WordKind.NUMBER and before.root not in VALUE_ROOTS):
             yield before.root, word.root
@@ -135,7 +136,7 @@ def _qualified(words: Sequence[Word]) -> Iterator[tuple[str, str]]:
 
 
 def _is_subject(word: Word) -> bool:
-    is_named = topic_kind(word) in _SUBJECT_KINDS or word.kind == WordKind.COMMON
+    is_named = topics([word]).get(word.root) in _SUBJECT_KINDS or word.kind == WordKind.COMMON
     return is_named and word.root not in NO_SUBJECT_ROOTS
 
 

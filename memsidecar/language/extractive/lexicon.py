@@ -1,7 +1,7 @@
 """Word lists, the cues of corrections, and the classification of words for sentence scores."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -140,7 +140,8 @@ _CUE = re.compile(
     r"|改到|改为|改成|改在|改用|不再|而是|更正|换成|推迟|変更|ではなく|やめて"
 )
 _WEAK_CUE = re.compile(
-    r"\b(?:actually|now|from now on|after all|t(?:ook|akes) over|jetzt|eigentlich|ab sofort|ahora|en realidad)\b"
+    r"\b(?:actually|(?<!for )(?<!until )(?<!by )now(?! that)"
+    r"|after all|t(?:ook|akes) over|jetzt|eigentlich|ab sofort|ahora|en realidad)\b"
     r"|现在|其实|今は|実は"
 )
 "Cues are searched for in lower case: ignoring the case takes three times as long."
@@ -225,6 +226,7 @@ DUTY_ROOTS = frozenset(map(root, word_set("leads manages maintains handles respo
 _TOPICS = word_set("deadline deadlines birthday anniversary shift shifts meeting meetings")
 "Subjects that are words of the calendar, common words or cues as well."
 NOW = word_set("now actually jetzt nun eigentlich ahora")
+REFERENCE = re.compile(r"\b(?:it|this|that|they)\b", re.IGNORECASE)
 CLAUSE_END = re.compile(r"[,;:()]\s|\s[\u2013\u2014-]\s")
 DETERMINERS = word_set("the a an my our your his her its their der die das den dem unser unsere el la los las mi")
 OF_WORDS = word_set("of for in von für de del para en")
@@ -266,8 +268,12 @@ def is_hypothetical(text: str) -> bool:
     return _HYPOTHETICAL.search(text) is not None
 
 
-def topic_kind(word: Word) -> WordKind | None:
-    """Return the kind of a word in a statement; None for cues and words that name no topic."""
-    if word.form in _TOPICS:
-        return WordKind.RARE
-    return None if word.kind in _NO_TOPIC_KINDS or word.root in _NO_TOPIC_ROOTS else word.kind
+def topics(words: Sequence[Word]) -> dict[str, WordKind]:
+    """Return the words of a statement with their kinds, without cues and words that name no topic."""
+    kinds: dict[str, WordKind] = {}
+    for key, kind, form in reversed(words):
+        if form in _TOPICS:
+            kinds[key] = WordKind.RARE
+        elif kind not in _NO_TOPIC_KINDS and key not in _NO_TOPIC_ROOTS:
+            kinds[key] = kind
+    return kinds
