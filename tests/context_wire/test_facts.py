@@ -80,11 +80,21 @@ def test_a_changed_value_replaces_what_was_remembered(ann: Agent) -> None:
     assert ("staging db", "on port 5433") not in ann.known()
 
 
-def test_a_change_of_what_nobody_asked_to_remember_is_no_fact(ann: Agent) -> None:
-    ann.conversation.add("The staging DB is on port 6543 now.")
-    ann.conversation.add(HERE_I_AM)
+def test_a_change_of_what_is_not_known_is_no_fact(ann: Agent) -> None:
+    ann.conversation.add("I work at Northwind.")
+    ann.until_known(("company", "Northwind"))
+    for text in ("The staging DB is on port 6543 now.", "The company is now SOC2 compliant.", HERE_I_AM):
+        ann.conversation.add(text)
     ann.until_known(LATE)
-    assert ann.known() == {LATE}
+    assert ann.known() == {("company", "Northwind"), LATE}
+
+
+def test_a_value_that_is_remembered_and_changed_in_one_message_is_known(ann: Agent) -> None:
+    ann.conversation.add("Remember that the staging port is 5433. The staging port is 6543 now.")
+    ann.until_known(("staging port", "6543"))
+    ann.conversation.add(f"The staging port is not 6543 now. {HERE_I_AM}")
+    ann.until_known(LATE)
+    assert ("staging port", "6543") in ann.known()
 
 
 def test_a_new_value_supersedes_and_the_history_has_both(ann: Agent) -> None:

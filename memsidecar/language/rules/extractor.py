@@ -169,11 +169,11 @@ def _remembered(text: str) -> Iterator[FactClaim]:
 
 
 def _latest(claims: list[FactClaim]) -> list[FactClaim]:
-    """Return the last claim of each key. Types with many values, and retractions, keep each value once."""
-    latest: dict[tuple[FactType, str, str, bool], FactClaim] = {}
+    """Return the last claim of each key, and its last update. Types with many values, and retractions, keep each."""
+    latest: dict[tuple[FactType, str, str, bool, bool], FactClaim] = {}
     for claim in claims:
         value = claim.value.lower() if claim.type in MULTI_VALUED_TYPES or not claim.holds else ""
-        conflict_key = (claim.type, claim.key, value, claim.holds)
+        conflict_key = (claim.type, claim.key, value, claim.holds, claim.updates)
         latest.pop(conflict_key, None)
         latest[conflict_key] = claim
     return list(latest.values())

@@ -51,9 +51,10 @@ _KEYED = re.compile(
     r"(?:my|our|the) (?P<key>[\w'-]+(?: [\w'-]+){0,3}?) (?:is|are) (?P<value>\S+(?: \S+){0,2})$", re.IGNORECASE
 )
 _CHANGED = re.compile(
-    r"(?:my|our|the) (?P<key>[\w'-]+(?: [\w'-]+){0,3}?) (?:(?:is|are) now|now (?:is|are)"
+    r"(?:my|our|the) (?P<key>[\w'-]+(?: [\w'-]+){1,3}?) (?:(?:is|are) now|now (?:is|are)"
     r"|(?:has |have )?(?:changed|moved) to|(?:is|are)(?= [^.]{1,80}\bnow\W*$))"
-    r" (?P<value>\S+(?: \S+){0,2}?)(?:,? now)?[\s.!]*$",
+    r" (?!(?:not|no longer|still|also|only|probably|maybe|perhaps|likely|about to|going to)\b)"
+    r"(?P<value>\S+(?: \S+){0,2}?)(?:,? now)?[\s.!]*$",
     re.IGNORECASE,
 )
 _HAS_DIGIT_OR_CAPITAL = re.compile(r"[\dA-Z]")
@@ -102,7 +103,10 @@ def notes(text: str) -> Iterator[FactClaim]:
 
 
 def changes(sentence: Sentence) -> Iterator[FactClaim]:
-    """Find the new value of what the user asked to remember: "the locker code is 8812 now"."""
+    """Find the new value of what the user asked to remember: "the locker code is 8812 now".
+
+    Names of one word are left to other rules: "the company is now SOC2 compliant" says nothing of the employer.
+    """
     match = None if sentence.is_question else _CHANGED.match(sentence.text)
     if match and _HAS_DIGIT_OR_CAPITAL.search(match["value"]):
         value = match["value"].rstrip(".,!")
