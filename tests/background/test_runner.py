@@ -54,21 +54,32 @@ def test_an_entry_that_takes_too_much_cpu_time_becomes_a_dead_letter(
 ) -> None:
     state = TaskState()
     with closing(SqliteJournal(data_dir)) as journal:
-        small, large = append(journal, "a", "small", "the largest one of the batch")
+        (costly,) = append(journal, "a", "alone in its batch")
         task = RecordingTask(state)
         runner = new_runner(journal, task, max_cpu_seconds=0.0)
         runner.start()
         until(lambda: runner.dead_letter_count() == 1)
         runner.stop()
-        assert state.effects["a"] == [small, large], "it was processed nevertheless"
+        assert state.effects["a"] == [costly], "it was processed nevertheless"
         (letter,) = journal.dead_letters("recording")
-        assert (letter.namespace, letter.lsn, letter.reason) == ("a", large, "CpuTimeExceeded")
+        assert (letter.namespace, letter.lsn, letter.reason) == ("a", costly, "CpuTimeExceeded")
         assert caplog.text.count("skips entry") == 1
     state.positions["a"] = 0
     state.effects["a"].clear()
     with closing(SqliteJournal(data_dir)) as journal, running(journal, RecordingTask(state)):
-        until(lambda: state.positions["a"] == large)
-    assert state.effects["a"] == [small]
+        until(lambda: state.positions["a"] == costly)
+    assert state.effects["a"] == []
+
+
+def test_no_entry_is_blamed_for_the_cpu_time_of_a_batch(caplog: pytest.LogCaptureFixture) -> None:
+    with closing(VolatileJournal()) as journal:
+        append(journal, "a", "one", "two")
+        task = RecordingTask()
+        runner = new_runner(journal, task, max_cpu_seconds=0.0)
+        runner.start()
+        until(lambda: "of CPU for 2 entries" in caplog.text)
+        runner.stop()
+        assert task.batches == [("a", 2)] and runner.dead_letter_count() == 0
 
 
 def test_an_entry_that_kills_the_process_is_given_up(data_dir: Path) -> None:

@@ -161,7 +161,8 @@ class IndexFiles:
         return f"missing {len(missing)} {missing[:5]}, too many {more[:5]}, duplicated {duplicated[:5]}"
 
     def _dead_letters(self) -> list[Any]:
-        return self._query("SELECT lsn, reason FROM dead_letters WHERE namespace = ?")
+        """Return the entries that a task skips. Tasks with a slash in their names are marks of attempts."""
+        return self._query("SELECT lsn, reason FROM dead_letters WHERE namespace = ? AND task NOT LIKE '%/%'")
 
     def _query(self, query: str) -> list[Any]:
         connection = sqlite3.connect(f"file:{self.data_dir}/journal.db?mode=ro", uri=True, timeout=HANG_SECONDS)

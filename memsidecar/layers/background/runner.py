@@ -261,8 +261,6 @@ class Runner:
         try:
             task.process(namespace, self._dead_letters.without_skipped(task, batch))
             cursor.succeeded()
-            if time.thread_time() - started > self._max_cpu_seconds:
-                self._dead_letters.add(task, namespace, max(batch, key=entry_bytes), "CpuTimeExceeded")
         except (RetryLater, ShuttingDown):
             raise
         except Exception as error:  # the edge of the loop: one bad entry must not stop the rest
@@ -272,6 +270,9 @@ class Runner:
                 cursor.back_off(type(error).__name__)
             else:
                 self._process_one_by_one(cursor, batch)
+        else:
+            if (seconds := time.thread_time() - started) > self._max_cpu_seconds:
+                self._dead_letters.add_costly(task, namespace, batch, seconds)
 
     def _process_one_by_one(self, cursor: TaskCursor, batch: LogEntries) -> None:
         for entry in batch:

@@ -101,6 +101,12 @@ class DeadLetters:
         self._skipped.add((task.name, entry.lsn))
         log.error("%s skips entry %d: %s", task.name, entry.lsn, reason)
 
+    def add_costly(self, task: Task, namespace: str, batch: LogEntries, cpu_seconds: float) -> None:
+        """Skip an entry that took too long. A large one is alone in its batch; of several none can be blamed."""
+        log.warning("%s took %.0f s of CPU for %d entries", task.name, cpu_seconds, len(batch))
+        if len(batch) == 1:
+            self.add(task, namespace, batch[0], "CpuTimeExceeded")
+
     def is_suspect(self, task: Task, namespace: str, entry: LogEntry) -> bool:
         """Return whether the process may have died because of this entry."""
         place = task.name, entry.lsn
