@@ -13,7 +13,7 @@ from memsidecar.embedding.static import SUPPORTED_DIMENSIONS, StaticEmbedder
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.query import SearchQuery, Weights
 from memsidecar.layers.episodic.ranking import Ranking
-from memsidecar.layers.episodic.relevance import KEYWORDS_ONLY, QueryFeatures, calibrations
+from memsidecar.layers.episodic.relevance import KEYWORDS_ONLY, QueryFeatures, calibrations, is_small_talk
 from memsidecar.layers.text_analysis import is_other_language, tokenize
 from memsidecar.v1 import memory_pb2 as pb
 from tests.episodic.components import (
@@ -173,3 +173,15 @@ def test_recency_has_no_part_in_relevance(weights: Weights) -> None:
 @pytest.mark.parametrize("query", ["Option B or option C?", "plan b or c", "pro con list", "Die Hard man"])
 def test_a_short_english_query_is_in_no_other_language(query: str) -> None:
     assert not is_other_language(tokenize(query))
+
+
+@pytest.mark.parametrize("text", ["hi who am i", "hello, where was I", "ok, when is it", "Nice", "Thanks?"])
+def test_a_question_after_small_talk_is_none(text: str) -> None:
+    assert not is_small_talk(text, tokenize(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["Thanks!", "ok thanks", "Nice, thank you so much!", "Vielen Dank für die Hilfe", "好的，谢谢"]
+)
+def test_thanks_greetings_and_agreement_are_small_talk(text: str) -> None:
+    assert is_small_talk(text, tokenize(text))

@@ -59,14 +59,17 @@ _PERSONAL_WORDS = word_set(
 
 _SMALL_TALK = word_set(
     """
-    thanks thank thx ty cheers hi hello hey hiya bye goodbye ok okay yes yep yeah no nope sure great good nice cool
+    thanks thank thx ty cheers hi hello hey hiya bye goodbye ok okay yes yep yeah no nope sure great good cool
     perfect awesome fine welcome sorry morning afternoon evening night danke dank vielen bitte hallo guten morgen abend
     tschüss ja nein okey gut super toll prima gracias hola buenos días buenas tardes noches adiós sí vale genial merci
     bonjour bonsoir salut oui non grazie ciao buongiorno obrigado obrigada olá 谢 谢谢 好 你好 您好 好的 再 见 再见 客气
     """
 )
+_QUESTION_WORDS = word_set(
+    "who what when where why which whose how wer was wann wo warum wie quién qué cuándo dónde cómo"
+)
 _AROUND_SMALL_TALK = FUNCTION_WORDS | word_set("""
-lot much now again today everyone all help s dir ihnen für die deine hilfe sehr schön tag mucho tu ayuda
+lot much nice now again today everyone all help s dir ihnen für die deine hilfe sehr schön tag mucho tu ayuda
 你 您 的 不 客 气
 """)
 'Words that say nothing beside them: "Thanks a lot for your help today!".'
@@ -152,6 +155,7 @@ def is_small_talk(text: str, words: Sequence[str]) -> bool:
     """Return whether a text is only thanks, a greeting or agreement: earlier thanks do not help to answer it."""
     return (
         not _SMALL_TALK.isdisjoint(words)
+        and _QUESTION_WORDS.isdisjoint(words)
         and all(word in _SMALL_TALK or word in _AROUND_SMALL_TALK for word in words)
         and not has_question_mark(text)
     )
