@@ -6,7 +6,6 @@ import secrets
 import shutil
 from contextlib import ExitStack
 from importlib import import_module
-from pathlib import Path
 from typing import cast
 
 from tqdm import tqdm
@@ -17,7 +16,7 @@ from memsidecar.assembly.components import embedders
 from memsidecar.domain.errors import FatalStoreError, StartRefused
 from memsidecar.domain.quota import QuotaLookup, no_quotas
 from memsidecar.layers.episodic.memory import IndexRebuild
-from memsidecar.settings import Settings, prepare_libraries
+from memsidecar.settings import Settings, is_variable_set, prepare_libraries
 from memsidecar.stores.contract import Index, Journal
 from memsidecar.stores.lance.process_memory import ENVIRONMENT, defer_rest_client, limit_malloc_arenas
 from memsidecar.stores.sqlite.integrity import examine
@@ -29,7 +28,7 @@ log = logging.getLogger(__name__)
 
 DISK_FAILED = 74  # EX_IOERR
 INDEX_FOLDER = "index"
-TEMPORARY_FOLDER = "tmp"
+TEMPORARY_FOLDER = "index.tmp"
 "LanceDB sorts vectors in files here when it builds their index. The root of a container is often read-only."
 PAGE_KEY_FILE = "page.key"
 
@@ -75,7 +74,7 @@ def open_index(settings: Settings) -> Index:
     """Open the index. LanceDB is imported here, because its import takes seconds in which RPCs are served already."""
     if settings.index == "volatile" or settings.journal == "volatile":
         return VolatileIndex()
-    prepare_libraries({**ENVIRONMENT, "TMPDIR": str(_empty_folder(settings.data_dir / TEMPORARY_FOLDER))})
+    prepare_libraries({**ENVIRONMENT, **_temporary_folder(settings)})
     limit_malloc_arenas()
     defer_rest_client()
     lance = import_module("memsidecar.stores.lance.index")
@@ -83,11 +82,18 @@ def open_index(settings: Settings) -> Index:
     return cast(Index, lance.LanceIndex(folder, memory_bytes=settings.index_cache_bytes))
 
 
-def _empty_folder(folder: Path) -> Path:
-    """Return the folder, without the files of a process that was killed."""
+def _temporary_folder(settings: Settings) -> dict[str, str]:
+    """Return TMPDIR for LanceDB, without the files of a process that was killed; nothing if it is set already."""
+    if is_variable_set("TMPDIR"):
+        return {}
+    folder = settings.data_dir / TEMPORARY_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        log.warning("%s cannot be created, temporary files of the index go to the system's folder: %s", folder, error)
+        return {}
+    return {"TMPDIR": str(folder)}
 
 
 def drop_unused_index(settings: Settings) -> None:

@@ -181,6 +181,10 @@ def prepare_libraries(environment: Mapping[str, str]) -> None:
         os.environ.setdefault(name, value)
 
 
+def is_variable_set(name: str) -> bool:
+    return name in os.environ
+
+
 def quiet_native_logs() -> None:
     """Turn off gRPC's own log lines unless GRPC_VERBOSITY is set. Must be called before grpc is imported."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
