@@ -15,6 +15,7 @@ from memsidecar.context.conversation import (
     WindowStep,
     fits_whole,
     fixed_tokens,
+    shows_all,
     summarized_through,
 )
 from memsidecar.context.corrections import (
@@ -137,7 +138,7 @@ class ContextBuilder:
         older = () if whole else window.messages[: -self.budgets.verbatim_messages or None]
         covered = summarized_through(summary, sum(count(item.text) for item in shown), limits[SECTION_SUMMARY], older)
         visible = self._cutter(request, count, whole)(turns, limits[SECTION_WORKING], covered)
-        if window.complete and len(visible.messages) == len(window.messages):
+        if window.complete and shows_all(window, visible):
             shown = ()  # a summary of the turn under way would only repeat it
         verbatim = _message_ids(visible) if covered else frozenset()
         sections = self.sources.known(request, head, request.query or question, verbatim)

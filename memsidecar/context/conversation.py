@@ -94,7 +94,7 @@ class ShownMessages:
         if head is None or not visible.messages:
             return cls()
         whole = {message.sequence for message in visible.messages if not message.shortened}
-        oldest = visible.messages[0].sequence
+        oldest = min(message.sequence for message in visible.messages)
         shown = frozenset(whole.union(each for each in _sequences(turns[-1]) if each >= oldest))
         every = sorted((sequence for turn in turns for sequence in _sequences(turn)), reverse=True)
         newest = list(takewhile(shown.__contains__, every))
@@ -130,6 +130,12 @@ def fits_whole(window: ConversationWindow, turns: Sequence[Turn], limits: Sectio
         and window.tokens <= min(limit.ceiling, left)
         and sum(message.message.ByteSize() for message in window.messages) <= MAX_BYTES
     )
+
+
+def shows_all(window: ConversationWindow, visible: VisibleTurns) -> bool:
+    """Tell whether the turns have all messages of the window, at least tool results as previews."""
+    shown = [message for message in visible.messages if not message.shortened or message.role == Role.TOOL]
+    return len(shown) == len(window.messages)
 
 
 def summarized_through(

@@ -71,7 +71,7 @@ class CorrectionFinder:
             return []
         cues = list(_cues(found.content))
         if not cues:
-            if len(self._without) == _MAX_REMEMBERED:
+            if len(self._without) >= _MAX_REMEMBERED:
                 self._without.clear()
             self._without.add(lsn)
         return [Correction(each, found.time_us, found, found.place, user_id, is_strong) for each, is_strong in cues]

@@ -60,21 +60,26 @@ class Previewer:
         if keep <= 0:
             return note(total)
         ends = truncate_middle(content, keep, count, note) or note(total)
-        failures = self._failures(content, ends, keep // 2)
-        if not failures:
+        failures = self._failures(content, keep // 2)
+        if not _hidden(failures, ends):
             return ends
-        shown = self.count(failures)
-        return truncate_middle(content, keep - shown, count, lambda removed: note(removed - shown, failures)) or ends
+        keep -= self.count("\n".join(failures))
+        ends = truncate_middle(content, keep, count, note) or note(total)
+        hidden = "\n".join(("", *_hidden(failures, ends)))
+        return truncate_middle(content, keep, count, lambda removed: note(removed - self.count(hidden), hidden)) or ends
 
-    def _failures(self, content: str, ends: str, max_tokens: int) -> str:
-        """Return the first lines that report a failure and that the ends do not show, each after a line break."""
+    def _failures(self, content: str, max_tokens: int) -> list[str]:
+        """Return the first lines that report a failure, within `max_tokens`: with more tokens no line is lost."""
         lines: list[str] = []
         for found in islice(_FAILURE.finditer(content), _MAX_FAILURES):
             start = max(content.rfind("\n", 0, found.start()) + 1, found.start() - _MAX_LINE_CHARACTERS // 2)
             line = content[start : start + _MAX_LINE_CHARACTERS].partition("\n")[0]
-            if line not in lines and line not in ends and self.count("\n".join(("", *lines, line))) <= max_tokens:
-                lines.append(line)
-        return "\n".join(("", *lines)) if lines else ""
+            if line in lines:
+                continue
+            if self.count("\n".join((*lines, line))) > max_tokens:
+                break
+            lines.append(line)
+        return lines
 
     def _shorten_calls(self, message: Message, max_tokens: int) -> None:
         """Replace arguments that leave no room for anything else. What replaces them is a JSON object, as they were."""
@@ -89,6 +94,12 @@ class Previewer:
         return name + sum(
             TOOL_CALL_OVERHEAD + self.count(call.name) + self.count(call.arguments_json) for call in message.tool_calls
         )
+
+
+def _hidden(lines: Sequence[str], ends: str) -> list[str]:
+    """Return the lines that the ends of a text do not have."""
+    shown = set(ends.split("\n"))
+    return [line for line in lines if line not in shown]
 
 
 MIN_PREVIEW_TOKENS = 64

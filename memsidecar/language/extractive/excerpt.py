@@ -54,7 +54,7 @@ class SummaryShortener:
         key = (blake2b(summary.encode(), digest_size=16).digest(), max_tokens, counter)
         positions = self._fitting.get(key)
         if positions is None:
-            if len(self._fitting) == _MAX_REMEMBERED:
+            if len(self._fitting) >= _MAX_REMEMBERED:
                 self._fitting.clear()
             positions = self._fitting[key] = _best_fitting(sentences, max_tokens, count)
         return LineWriter().render(sentences[position] for position in positions)
