@@ -240,7 +240,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     Each step is one transaction: a kill leaves a whole version.
     """
-    connection.create_function("id_hash", 1, id_hash, deterministic=True)
+    connection.create_function("id_hash", 1, lambda message_id: id_hash(message_id or ""), deterministic=True)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     versions = range(version + 1, NEWEST + 1) if version else [NEWEST]
     for next_version in versions:
