@@ -187,7 +187,7 @@ class ContextBuilder:
         def limits_for(budget: int) -> SectionLimits:
             return prepared.limits if budget == prepared.limits.budget else self._limits(request, budget, count)
 
-        shorten = partial(self.shorten_summary, counter=prepared.counter.name)
+        shorten = partial(self.shorten_summary, counter=prepared.counter)
         pack = Packer(limits_for, count, self._cutter(request, count, prepared.whole), shorten)
         packed = pack(candidates, prepared.limits.budget)
         _warn_of_large_prompt(prepared, packed.filled[SECTION_SYSTEM].tokens)

@@ -232,13 +232,13 @@ class TokenCountCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: OrderedDict[tuple[str, bytes], int] = OrderedDict()
+        self._counts: OrderedDict[tuple[Counter, bytes], int] = OrderedDict()
 
     def by(self, counter: Counter) -> CountTokens:
         def count(text: str) -> int:
             if len(text) < _MIN_CACHED_CHARACTERS:
                 return counter.count(text)
-            key = (counter.name, blake2b(text.encode(), digest_size=16).digest())
+            key = (counter, blake2b(text.encode(), digest_size=16).digest())
             tokens = self._get(key)
             if tokens is None:
                 lines = independent_lines(text) if counter.adds_lines else [text]
@@ -249,14 +249,14 @@ class TokenCountCache:
 
         return count
 
-    def _get(self, key: tuple[str, bytes]) -> int | None:
+    def _get(self, key: tuple[Counter, bytes]) -> int | None:
         with self._lock:
             tokens = self._counts.get(key)
             if tokens is not None:
                 self._counts.move_to_end(key)
             return tokens
 
-    def _put(self, key: tuple[str, bytes], tokens: int) -> None:
+    def _put(self, key: tuple[Counter, bytes], tokens: int) -> None:
         with self._lock:
             self._counts[key] = tokens
             while len(self._counts) > MAX_CACHED_COUNTS:

@@ -37,7 +37,6 @@ class Counters(contract.Counters):
         """Return the model's counter; the default one for an empty name. An exact counter ignores the factor."""
         name = lookup(model).counter_name
         counter = self.named(name) if name else self.default
-        factor = round(factor, 2)  # as the name shows it: cached counts go by the name
         return counter if counter.exact or factor == 1 else Calibrated(counter, factor)
 
 

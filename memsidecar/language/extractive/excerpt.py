@@ -44,10 +44,10 @@ class SummaryShortener:
     """
 
     def __init__(self) -> None:
-        self._fitting: dict[tuple[bytes, int, str], tuple[int, ...]] = {}
+        self._fitting: dict[tuple[bytes, int, object], tuple[int, ...]] = {}
 
-    def __call__(self, summary: str, max_tokens: int, count: Callable[[str], int], counter: str) -> str:
-        """Return the best sentences. `counter` is the name of what `count` counts with."""
+    def __call__(self, summary: str, max_tokens: int, count: Callable[[str], int], counter: object) -> str:
+        """Return the best sentences. `counter` is what `count` counts with."""
         if count(summary) <= max_tokens:
             return summary
         sentences = list(summary_sentences(summary, labels=()))
