@@ -67,7 +67,7 @@ def run_serve(settings: Settings) -> int:
 
 
 def _exit_if_threads_compute() -> None:
-    """Exit at once if a thread still opens the index or computes an answer that nobody waits for any more.
+    """Exit at once if a thread still opens the index, or computes an answer for a call that has ended.
 
     Python would wait for it. The journal is closed, and the index may be left at any point.
     """

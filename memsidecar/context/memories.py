@@ -14,8 +14,15 @@ from memsidecar.domain.text import split_sentences
 from memsidecar.language.extractive.corrections import Statement
 from memsidecar.language.extractive.excerpt import passage
 from memsidecar.language.extractive.lexicon import CLAUSE_END, WordKind
-from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, RankedHit
-from memsidecar.layers.text_analysis import content_terms, has_question_mark, is_question, stem, tokenize
+from memsidecar.layers.episodic.query import RankedHit
+from memsidecar.layers.text_analysis import (
+    MAX_QUERY_TERMS,
+    content_terms,
+    has_question_mark,
+    is_question,
+    stem,
+    tokenize,
+)
 from memsidecar.stores.contract import LocatedMessage
 from memsidecar.v1.message_pb2 import Message
 

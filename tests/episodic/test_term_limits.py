@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
 from memsidecar.layers.episodic.postings import Postings
-from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, SearchQuery, analyze_query
-from memsidecar.layers.text_analysis import _cached_stem, index_terms, query_terms, stem, tokenize
+from memsidecar.layers.episodic.query import SearchQuery, analyze_query
+from memsidecar.layers.text_analysis import MAX_QUERY_TERMS, _cached_stem, index_terms, query_terms, stem, tokenize
 from tests.episodic.components import KEYWORD, MODES, NO_RAM, episodic_client
 
 MANY = 2_000

@@ -7,8 +7,9 @@ import regex
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from memsidecar.layers.episodic.query import MAX_QUERY_TERMS, SearchQuery, analyze_query, remove_names
+from memsidecar.layers.episodic.query import SearchQuery, analyze_query, remove_names
 from memsidecar.layers.text_analysis import (
+    MAX_QUERY_TERMS,
     content_terms_or_all,
     drop_bigram_characters,
     has_question_mark,

@@ -19,7 +19,7 @@ from memsidecar.layers.artifacts.offload import Offloader
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.layers.ownership import check_owner, claim
 from memsidecar.layers.record_cache import DoneCallback, RecordCache
-from memsidecar.layers.text_analysis import content_terms, stem, tokenize
+from memsidecar.layers.text_analysis import MAX_QUERY_TERMS, content_terms, stem, tokenize
 from memsidecar.stores.contract import (
     CommitEvent,
     DeleteRecord,
@@ -42,8 +42,6 @@ MAX_RANKED, MAX_SCANNED = 200, 1_000
 MAX_RANKED_BYTES = 8 << 20
 MAX_INDEXED_CHARACTERS = 200_000
 """Text of an artifact beyond this is not compared: it is longer than any context."""
-MAX_QUERY_TERMS = 64
-"""Each is compared with all artifacts. Of a document that is pasted as a query, the first terms name the subject."""
 
 CACHE_BYTES = 32 << 20
 _CACHED_OWNER_BYTES = 512

@@ -11,7 +11,7 @@ from memsidecar.layers.ownership import check_owner, claim
 from memsidecar.layers.record_cache import DoneCallback, RecordCache
 from memsidecar.layers.semantic.fact import KnownFact, PutFact, fact_of
 from memsidecar.layers.semantic.fact_merge import merge_facts
-from memsidecar.layers.text_analysis import content_terms_or_all, stem, tokenize
+from memsidecar.layers.text_analysis import MAX_QUERY_TERMS, content_terms_or_all, stem, tokenize
 from memsidecar.stores.contract import (
     CommitEvent,
     DeleteRecord,
@@ -30,8 +30,6 @@ from memsidecar.stores.contract import (
 MAX_FACTS_READ = 10_000
 """Bound on the facts of one user that are read; the oldest beyond it are ignored."""
 
-MAX_QUERY_TERMS = 64
-"""Each is looked for in all facts. Of a document that is pasted as a query, the first terms name the subject."""
 MIN_MATCHED_SHARE = 0.5
 """Share of its words that a fact must share with the query to rank higher. A smaller share may be chance, and every
 change of the chosen facts changes the beginning of the prompt, which invalidates the provider's cache."""

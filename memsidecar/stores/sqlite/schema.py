@@ -229,8 +229,8 @@ OLDEST, NEWEST = min(MIGRATIONS) - 1, max(MIGRATIONS)
 def id_hash(message_id: str) -> int:
     """Return the hash of a message id in the index on ids.
 
-    Nobody can make many ids with the same 48 bits of a cryptographic hash, so it needs no key. SQLite stores them in
-    six bytes.
+    A client cannot make many ids with the same 48 bits of a cryptographic hash, so it needs no key. SQLite stores them
+    in six bytes.
     """
     return int.from_bytes(blake2b(message_id.encode(), digest_size=6).digest())
 
