@@ -17,14 +17,15 @@ from memsidecar.embedding.contract import EmbedderMismatch, EmbedderUnavailable,
 from memsidecar.embedding.static import sanitize
 from memsidecar.endpoint.client import EndpointClient, json_object
 from memsidecar.endpoint.config import EndpointApi, EndpointConfig
-from memsidecar.endpoint.errors import (
+from memsidecar.endpoint.resilience import (
+    CircuitBreaker,
     EndpointMismatch,
     EndpointUnavailable,
     InvalidEndpoint,
     RequestRejected,
     RetryableError,
+    RetryPolicy,
 )
-from memsidecar.endpoint.resilience import CircuitBreaker, RetryPolicy
 
 EMBEDDINGS = EndpointApi("the embedding endpoint", "/embeddings")
 

@@ -10,8 +10,14 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from memsidecar.endpoint.config import EndpointConfig
-from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable, RequestRejected, RetryableError
-from memsidecar.endpoint.resilience import CircuitBreaker, parse_retry_after
+from memsidecar.endpoint.resilience import (
+    CircuitBreaker,
+    EndpointMismatch,
+    EndpointUnavailable,
+    RequestRejected,
+    RetryableError,
+    parse_retry_after,
+)
 
 MAX_IDLE_CONNECTIONS = 8
 "Connections kept for reuse. More concurrent requests open more connections, which are closed after the response."

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from memsidecar.endpoint.errors import InvalidEndpoint
-from memsidecar.endpoint.resilience import RetryPolicy
+from memsidecar.endpoint.resilience import InvalidEndpoint, RetryPolicy
 
 
 class EndpointApi(NamedTuple):

@@ -1,4 +1,8 @@
-"""Retry policy and circuit breaker."""
+"""Failures of an HTTP endpoint, and what is done about them: retry policy and circuit breaker.
+
+The errors stay inside `embedding` and `language`, which translate them to errors of their own. None of them contains a
+key or a part of a body.
+"""
 
 import math
 import random
@@ -8,11 +12,36 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 
-from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable
-
 Clock = Callable[[], float]
 
 _CIRCUIT_OPEN = "the endpoint failed repeatedly; no request is sent for a moment"
+
+
+class InvalidEndpoint(ValueError):
+    """The settings describe no usable endpoint; raised before the first request."""
+
+
+class RetryableError(Exception):
+    """No usable response this time; another attempt may succeed."""
+
+    def __init__(self, problem: str, retry_after_seconds: float | None = None) -> None:
+        super().__init__(problem)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class EndpointUnavailable(Exception):
+    """No usable response after all attempts; the same request may succeed later."""
+
+
+class EndpointMismatch(Exception):
+    """The endpoint responds, but not as configured; a retry does not help."""
+
+
+class RequestRejected(EndpointMismatch):
+    """The endpoint rejects this input; if the length is the reason, a shorter input may be accepted.
+
+    The configuration is wrong only if the endpoint rejects every input.
+    """
 
 
 @dataclass(frozen=True)

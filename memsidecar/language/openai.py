@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memsidecar.endpoint.client import EndpointClient, json_object
 from memsidecar.endpoint.config import EndpointApi, EndpointConfig
-from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable, RequestRejected, RetryableError
+from memsidecar.endpoint.resilience import EndpointMismatch, EndpointUnavailable, RequestRejected, RetryableError
 from memsidecar.language.contract import MalformedAnswer, ModelUnavailable, TextRejected
 
 CHAT = EndpointApi("the model endpoint", "/chat/completions")

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from memsidecar.endpoint.config import EndpointConfig
-from memsidecar.endpoint.errors import InvalidEndpoint
+from memsidecar.endpoint.resilience import InvalidEndpoint
 from memsidecar.language.contract import FactExtractor, Finding, InvalidModel, Utterance
 from memsidecar.language.openai import CHAT, OpenAIModel
 

@@ -100,7 +100,6 @@ LATE_IMPORTS: dict[str, str] = {}
 SHORT_MODULES: dict[str, str] = {
     "domain/byte_size.py": "one value type",
     "domain/ids.py": "the rules for ids",
-    "endpoint/errors.py": "the errors of an endpoint, which its callers import without the client",
     "layers/ownership.py": "used by five layers",
     "mcp_server/sidecar_main.py": "an entry point of its own: python -m",
     "stores/message_encoding.py": "shared by both journals",

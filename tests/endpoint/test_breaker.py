@@ -4,8 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable
-from memsidecar.endpoint.resilience import CircuitBreaker
+from memsidecar.endpoint.resilience import CircuitBreaker, EndpointMismatch, EndpointUnavailable
 from tests.endpoint.clock import Clock
 
 

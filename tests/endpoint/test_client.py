@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 
 from memsidecar.endpoint.client import MAX_IDLE_CONNECTIONS, EndpointClient, json_object
 from memsidecar.endpoint.config import EndpointConfig
-from memsidecar.endpoint.errors import EndpointMismatch, EndpointUnavailable, RequestRejected, RetryableError
-from memsidecar.endpoint.resilience import RetryPolicy
+from memsidecar.endpoint.resilience import (
+    EndpointMismatch,
+    EndpointUnavailable,
+    RequestRejected,
+    RetryableError,
+    RetryPolicy,
+)
 from tests.endpoint import server as serve
 from tests.endpoint.clock import Clock, Waits
 from tests.endpoint.server import KEY, Behaviour, Server

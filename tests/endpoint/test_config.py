@@ -6,7 +6,7 @@ import pytest
 
 from memsidecar.endpoint.client import EndpointClient
 from memsidecar.endpoint.config import EndpointConfig, parse_address
-from memsidecar.endpoint.errors import InvalidEndpoint
+from memsidecar.endpoint.resilience import InvalidEndpoint
 from tests.endpoint.conftest import API
 from tests.endpoint.server import Server
 
