@@ -18,13 +18,8 @@ from memsidecar.context.conversation import (
     shows_all,
     summarized_through,
 )
-from memsidecar.context.corrections import (
-    MAX_CORRECTIONS,
-    Correction,
-    CorrectionFinder,
-    CorrectionLinker,
-    corrections_of_window,
-)
+from memsidecar.context.correction_finder import CorrectionFinder
+from memsidecar.context.corrections import MAX_CORRECTIONS, CorrectionLinker
 from memsidecar.context.memories import DecodedMessage, MemoryUnits, MemoryWriter, decode, passage_terms
 from memsidecar.context.packing import ContextInput, Packer
 from memsidecar.context.reduction import Previewer
@@ -32,7 +27,7 @@ from memsidecar.context.relevance import Hit, RelevanceFilter, RelevanceThreshol
 from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import CountTokens, Item, Omission, TokenCountCache
 from memsidecar.context.sources import ContextSources, document_items, summary_items
-from memsidecar.context.window import Turn, split_turns
+from memsidecar.context.window import Turn, WindowMessage, split_turns
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
 from memsidecar.language.extractive.excerpt import SummaryShortener
@@ -77,13 +72,11 @@ class PreparedContext:
     query: str
     shown: ShownMessages
 
-    def corrections(self) -> Iterator[Correction]:
-        """Yield the corrections that the conversation shows, the newest first."""
-        if self.head is not None:
-            units = (unit for turn in reversed(self.turns) for unit in turn.units[::-1])
-            row = self.head.row_id
-            shown = (each for unit in units for each in unit.messages if self.shown.contains(row, each.sequence))
-            yield from corrections_of_window(shown, self.head)
+    def shown_messages(self) -> Iterator[WindowMessage]:
+        """Yield the messages that the conversation shows, the newest units first."""
+        row = self.head.row_id if self.head else 0
+        units = (unit for turn in reversed(self.turns) for unit in turn.units[::-1])
+        yield from (each for unit in units for each in unit.messages if self.shown.contains(row, each.sequence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +246,10 @@ class ContextBuilder:
         retrieved = (correction for found in others for correction in self.find_corrections(found))
         # Strong cues first: of many sentences with a weak cue ("now") few correct anything.
         certain = sorted(retrieved, key=lambda correction: not correction.is_strong)
-        corrections = [*islice(prepared.corrections(), MAX_CORRECTIONS), *certain[:MAX_CORRECTIONS]]
-        return CorrectionLinker(corrections, self.sources.facts.superseded(owner), find)
+        shown = self.find_corrections.in_window(prepared.shown_messages(), prepared.head) if prepared.head else ()
+        corrections = [*islice(shown, MAX_CORRECTIONS), *certain[:MAX_CORRECTIONS]]
+        superseded, unrelated = self.sources.facts.superseded(owner), self.find_corrections.unrelated
+        return CorrectionLinker(corrections, superseded, find, unrelated)
 
     def _chunks(self, found: FoundChunks) -> tuple[list[ChunkHit], list[Omission]]:
         """Separate relevant chunks from the others, which are not shown even if there are no better ones."""

@@ -1,29 +1,22 @@
 """Corrections among memories: a statement is never shown without the later one that supersedes it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from memsidecar.context.correction_finder import MAX_CHARACTERS, Correction, UnrelatedPairs, statements
 from memsidecar.context.memories import DecodedMessage, MemoryItem, Place
-from memsidecar.context.window import WindowMessage
 from memsidecar.domain.message import Role
-from memsidecar.domain.session import SessionHead
-from memsidecar.domain.text import split_sentences
 from memsidecar.language.extractive.corrections import (
     Statement,
-    can_correct,
     closeness,
     corrects,
     corrects_nearby,
     names_no_subject,
 )
-from memsidecar.language.extractive.lexicon import is_correction, is_strong_cue, may_correct
 from memsidecar.layers.episodic.query import RankedHit
 from memsidecar.layers.semantic.facts import MessageName
 
-_MAX_CHARACTERS = 1_500
-"The beginning of a message in which statements are looked for."
-_MAX_STATEMENTS = 12
 MAX_CORRECTIONS = 48
 "Sentences with the cue of a correction that are compared with the memories."
 _MAX_SUPERSEDED = 2
@@ -36,18 +29,6 @@ _MAX_STEPS = 3
 _CORRECTED_ROLES = (Role.USER, Role.ASSISTANT)
 _MAX_DISTANCE = 2
 "From a correction without a subject back to what it corrects: the user's message before it, with its answer between."
-_MAX_REMEMBERED = 1 << 16
-
-
-class Correction(NamedTuple):
-    """A sentence of a later message. `found` is None if the conversation shows the message already."""
-
-    statement: Statement
-    time_us: int
-    found: DecodedMessage | None
-    place: Place
-    user_id: str
-    is_strong: bool
 
 
 class _Later(NamedTuple):
@@ -56,45 +37,6 @@ class _Later(NamedTuple):
     found: DecodedMessage | None
     is_needed: bool = False
     "The correction is not understood without what it corrects."
-
-
-class CorrectionFinder:
-    """Finds corrections among hits. It remembers the lsn of messages without any, most of them, and no text."""
-
-    def __init__(self) -> None:
-        self._without: set[int] = set()
-
-    def __call__(self, found: DecodedMessage) -> list[Correction]:
-        """Return the sentences of a user's message that may correct an earlier one."""
-        lsn, user_id = found.located.lsn, found.located.user_id
-        if found.role != Role.USER or lsn in self._without:
-            return []
-        cues = list(_cues(found.content))
-        if not cues:
-            if len(self._without) >= _MAX_REMEMBERED:
-                self._without.clear()
-            self._without.add(lsn)
-        return [Correction(each, found.time_us, found, found.place, user_id, is_strong) for each, is_strong in cues]
-
-
-def corrections_of_window(messages: Iterable[WindowMessage], head: SessionHead) -> Iterator[Correction]:
-    """Yield the corrections of messages that the conversation shows already."""
-    for message in messages:
-        if message.role == Role.USER:
-            time_us, place = message.message.create_time.ToMicroseconds(), (head.row_id, message.sequence)
-            for statement, is_strong in _cues(message.message.content):
-                yield Correction(statement, time_us, None, place, head.user_id, is_strong)
-
-
-def _cues(content: str) -> Iterator[tuple[Statement, bool]]:
-    """Yield the sentences that can correct others, and whether their cue is a strong one."""
-    if not may_correct(content[:_MAX_CHARACTERS]):
-        return
-    for sentence in split_sentences(content[:_MAX_CHARACTERS])[:_MAX_STATEMENTS]:
-        if is_correction(sentence):
-            statement, is_strong = Statement.parse(sentence), is_strong_cue(sentence)
-            if can_correct(statement, is_strong):
-                yield statement, is_strong
 
 
 @dataclass(frozen=True)
@@ -108,6 +50,7 @@ class CorrectionLinker:
     corrections: Sequence[Correction] = ()
     superseded: Mapping[MessageName, Sequence[MessageName]] = field(default_factory=dict)
     find: Callable[[MessageName], DecodedMessage | None] = lambda _: None
+    unrelated: UnrelatedPairs = field(default_factory=UnrelatedPairs)
 
     def __call__(self, memories: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Return the memories, best first. A corrected one becomes a part of its corrections, at the best place."""
@@ -143,7 +86,7 @@ class CorrectionLinker:
     def _superseding(self, found: DecodedMessage) -> list[_Later]:
         """Return what supersedes the message, or its sentences one by one; the most certain one first."""
         by_facts = self._superseding_facts(found)
-        matching = list(_matching(self.corrections, found)) if found.role in _CORRECTED_ROLES else []
+        matching = self._matching(found) if found.role in _CORRECTED_ROLES else []
         best: dict[str, tuple[Correction, Statement]] = {}
         for match in sorted(matching, key=_certainty, reverse=True):
             best.setdefault(match[1].text, match)
@@ -153,6 +96,17 @@ class CorrectionLinker:
         ]
         shown = {later.found.place: later for later in (*by_facts, *by_text) if later.found is not None}
         return list(shown.values())[:_MAX_CORRECTED] or by_text[:1] or by_facts[:1]
+
+    def _matching(self, found: DecodedMessage) -> list[tuple[Correction, Statement]]:
+        """Return the corrections of a message, with the sentence that they correct."""
+        lsn = found.located.lsn  # 0 for a neighbour of a hit
+        possible = self.unrelated.without(self.corrections, lsn) if lsn else self.corrections
+        newer = [each for each in possible if _is_newer(each, found)]
+        matching = _compared(newer, found) if newer else []
+        if lsn:
+            related = {id(correction) for correction, _ in matching}
+            self.unrelated.add((each for each in newer if id(each) not in related), lsn)
+        return matching
 
     def _superseding_facts(self, found: DecodedMessage) -> list[_Later]:
         sources = self.superseded.get((found.located.key.session_id, found.wire.id)) if self.superseded else None
@@ -261,20 +215,19 @@ def _certainty(match: tuple[Correction, Statement]) -> tuple[bool, int, int]:
     return (*closeness(correction.statement, statement), correction.time_us)
 
 
-def _matching(corrections: Sequence[Correction], found: DecodedMessage) -> Iterator[tuple[Correction, Statement]]:
-    """Yield the corrections of a message, with the sentence that they correct."""
-    content = found.content[:_MAX_CHARACTERS]
-    near = [each for each in corrections if each.is_strong and _is_near(each, found)]
+def _compared(newer: Sequence[Correction], found: DecodedMessage) -> list[tuple[Correction, Statement]]:
+    """Compare each sentence of a message with the corrections that are newer."""
+    near = [each for each in newer if each.is_strong and _is_near(each, found)]
     # Parsing takes most of the time, and most messages and sentences share no word with a correction.
-    related = [each for each in _sharing_words(corrections, content) if _is_newer(each, found)]
-    if not related and not near:
-        return
-    for sentence in split_sentences(content)[:_MAX_STATEMENTS]:
+    related = _sharing_words(newer, found.content[:MAX_CHARACTERS])
+    matching: list[tuple[Correction, Statement]] = []
+    for sentence in statements(found.content) if related or near else ():
         sharing = _sharing_words(related, sentence)
         if sharing or near:
             statement = Statement.parse(sentence)
-            yield from ((each, statement) for each in sharing if corrects(each.statement, statement, each.is_strong))
-            yield from ((each, statement) for each in near if corrects_nearby(each.statement, statement))
+            matching += [(each, statement) for each in sharing if corrects(each.statement, statement, each.is_strong)]
+            matching += [(each, statement) for each in near if corrects_nearby(each.statement, statement)]
+    return matching
 
 
 def _sharing_words(corrections: Sequence[Correction], text: str) -> list[Correction]:

@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsidecar.context.corrections import CorrectionFinder, CorrectionLinker
+from memsidecar.context.correction_finder import CorrectionFinder
+from memsidecar.context.corrections import CorrectionLinker
 from memsidecar.context.memories import DecodedMessage, MemoryItem
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.message import Role
@@ -51,6 +52,19 @@ def test_a_message_has_the_same_corrections_whenever_it_is_a_hit() -> None:
     first = [find(found) for found in MESSAGES]
     assert [bool(found) for found in first] == [at in (6, 7, 8) for at in range(len(MESSAGES))]
     assert [find(found) for found in MESSAGES] == first
+
+
+def test_a_correction_is_compared_with_a_message_once_unless_it_corrects_it() -> None:
+    find = CorrectionFinder()
+    corrections = [each for found in MESSAGES for each in find(found)]
+    link = CorrectionLinker(corrections, unrelated=find.unrelated)
+    memories = [memory(at, at) for at in range(len(TEXTS))]
+    first = link(memories)
+    for at, found in enumerate(MESSAGES):
+        earlier = [each for each in corrections if each.place[0] > at]
+        compared = find.unrelated.without(earlier, found.located.lsn) if at else []
+        assert {each.place[0] for each in compared} == (LATER.get(at, set()) if at else set())
+    assert link(memories) == first
 
 
 @given(st.lists(st.sampled_from(range(len(TEXTS))), min_size=1, unique=True))

@@ -5,7 +5,8 @@ from contextlib import suppress
 
 from google.protobuf.struct_pb2 import Struct
 
-from memsidecar.context.corrections import CorrectionFinder, CorrectionLinker
+from memsidecar.context.correction_finder import CorrectionFinder
+from memsidecar.context.corrections import CorrectionLinker
 from memsidecar.context.memories import MemoryItem, MemoryWriter, decode, passage_terms
 from memsidecar.context.reduction import Previewer
 from memsidecar.context.relevance import SeenTexts, same_question
