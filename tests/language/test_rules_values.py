@@ -129,6 +129,8 @@ GERMAN = {
 ORDERS = {
     "Always answer in German.": [("answer language", "Always answer in German")],
     "no emojis": [("emojis", "no emojis")],
+    "Feel free to use emojis": [("emojis", "use emojis")],
+    "You can stop answering in German": [("answer language", "stop answering in German")],
     "Keep answers short.": [("answer length", "short")],
     "Please reply to me in Dutch": [("answer language", "in Dutch")],
     "Could you always reply in French?": [("answer language", "always reply in French")],

@@ -106,7 +106,7 @@ _STANDING = re.compile(
     r"|suggest|apologi[sz]e|explain|show|ask|give me|add|start|end|put|assume|check|tell|speak|talk|keep|run|commit"
     r"|push|deploy|merge|touch|modify|rename|remove|refer|make|recommend|mention|call me|send|cite|provide|translate"
     r"|generate|create|change|edit|delete|install|skip|return|be)\b.+)$"
-    r"|(?:please )?(?P<stop>stop (?:using|answering|replying|including|writing|suggesting|apologi[sz]ing|explaining"
+    r"|(?:please )?(?:you (?:can|may) )?(?P<stop>stop (?:using|answering|replying|including|writing|suggesting|apologi[sz]ing|explaining"
     r"|adding|saying|asking|calling me|being|repeating|giving|starting|ending)\b.*)$",
     re.IGNORECASE,
 )
@@ -182,7 +182,9 @@ def _aspects(rest: str) -> Iterator[str]:
 
 
 def _used(rest: str) -> Iterator[str]:
-    yield from (order for order in _aspects(rest) if aspect(order) in _USED or "tone" in order.lower())
+    """Yield what answers should use; with the verb if it is one word, which alone would say nothing."""
+    wanted = (order for order in _aspects(rest) if aspect(order) in _USED or "tone" in order.lower())
+    yield from (order if " " in order else f"use {order}" for order in wanted)
 
 
 def _subjects(rest: str) -> Iterator[str]:
