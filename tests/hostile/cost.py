@@ -78,14 +78,16 @@ def measure(component: Component, text: HostileText, size: int) -> Growth:
     return growth
 
 
-def find_nonlinear(component: Component, texts: Sequence[HostileText], size: int) -> list[Growth]:
+def find_nonlinear(
+    component: Component, texts: Sequence[HostileText], size: int, multiples: Sequence[int] = CONFIRMED_AT
+) -> list[Growth]:
     """Return the growths of the texts for which the component is not linear, at the largest size that was tried."""
-    return [growth for text in texts if (growth := _confirm(component, text, size)) is not None]
+    return [growth for text in texts if (growth := _confirm(component, text, size, multiples)) is not None]
 
 
-def _confirm(component: Component, text: HostileText, size: int) -> Growth | None:
+def _confirm(component: Component, text: HostileText, size: int, multiples: Sequence[int]) -> Growth | None:
     growth = None
-    for multiple in CONFIRMED_AT:
+    for multiple in multiples:
         growth = measure(component, text, multiple * size)
         if growth.is_linear:
             return None

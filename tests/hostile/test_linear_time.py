@@ -27,7 +27,8 @@ def test_time_is_linear(name: str) -> None:
 
 def test_a_quadratic_pattern_is_found() -> None:
     pattern = re.compile(r"[!?]+(?=\s)")
-    nonlinear = find_nonlinear(pattern.findall, [text for text in TEXTS if text.unit in ("!", "a")], SIZE // 4)
+    texts = [text for text in TEXTS if text.unit in ("!", "a")]
+    nonlinear = find_nonlinear(pattern.findall, texts, SIZE // 4, multiples=(2, 4))
     assert [growth.text.unit for growth in nonlinear] == ["!"]
 
 
