@@ -106,8 +106,8 @@ _STANDING = re.compile(
     r"|suggest|apologi[sz]e|explain|show|ask|give me|add|start|end|put|assume|check|tell|speak|talk|keep|run|commit"
     r"|push|deploy|merge|touch|modify|rename|remove|refer|make|recommend|mention|call me|send|cite|provide|translate"
     r"|generate|create|change|edit|delete|install|skip|return|be)\b.+)$"
-    r"|(?:please )?(?:you (?:can|may) )?(?P<stop>stop (?:using|answering|replying|including|writing|suggesting|apologi[sz]ing|explaining"
-    r"|adding|saying|asking|calling me|being|repeating|giving|starting|ending)\b.*)$",
+    r"|(?:please )?(?:you (?:can|may) )?(?P<stop>stop (?:using|answering|replying|including|writing|suggesting"
+    r"|apologi[sz]ing|explaining|adding|saying|asking|calling me|being|repeating|giving|starting|ending)\b.*)$",
     re.IGNORECASE,
 )
 # Orders about work and not about answers: "never push directly to main" is no tone.
