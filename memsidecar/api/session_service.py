@@ -19,18 +19,18 @@ from memsidecar.api.wire import (
     session_of,
     strategy_of,
 )
-from memsidecar.domain.ids import optional_id
+from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.layers.background.task import SessionWatermarks
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.stores.contract import Erase, Erased, ErasureCounts, SessionQuery
+from memsidecar.stores.contract import Erase, Erased, EraseUser, SessionQuery
 from memsidecar.v1 import session_pb2 as pb
 
 
 @dataclass(frozen=True)
 class SessionService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["SessionService"]
-    not_implemented: ClassVar[frozenset[str]] = frozenset({"ForgetMessage", "ForgetUser", "Export", "Import", "Watch"})
+    not_implemented: ClassVar[frozenset[str]] = frozenset({"ForgetMessage", "Export", "Import", "Watch"})
 
     memory: WorkingMemory
     executors: Executors
@@ -44,6 +44,7 @@ class SessionService:
             "GetSession": self.get_session,
             "SetPolicy": self.set_policy,
             "DeleteSession": self.delete_session,
+            "ForgetUser": self.forget_user,
         }
 
     async def list_sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
@@ -67,17 +68,21 @@ class SessionService:
 
     async def delete_session(self, request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:
         command = Erase(key_of(request), request.user_id, delete_session=True)
-        erased = await (self._erasable(command) if request.dry_run else self._erase(command))
-        index_rows = erased.messages + erased.chunks if self.is_indexed else 0
-        return pb.DeleteSessionResponse(receipt=receipt_of(erased, index_rows, request.dry_run))
+        return pb.DeleteSessionResponse(receipt=await self._erase(command, request.dry_run))
 
-    async def _erasable(self, command: Erase) -> ErasureCounts:
-        return await self.executors.run_read(self.memory.sessions.erasure_counts, command)
+    async def forget_user(self, request: pb.ForgetUserRequest) -> pb.ForgetUserResponse:
+        command = EraseUser(namespace_of(request), check_id("user_id", request.user_id))
+        return pb.ForgetUserResponse(receipt=await self._erase(command, request.dry_run))
 
-    async def _erase(self, command: Erase) -> ErasureCounts:
-        pending = self.memory.sessions.submit_erase(command, self.executors.on_done)
-        erased: Erased = await self.executors.wait_for(pending)
-        return erased.counts
+    async def _erase(self, command: Erase | EraseUser, dry_run: bool) -> pb.ErasureReceipt:
+        if dry_run:
+            counts = await self.executors.run_read(self.memory.sessions.erasure_counts, command)
+        else:
+            pending = self.memory.sessions.submit_erase(command, self.executors.on_done)
+            erased: Erased = await self.executors.wait_for(pending)
+            counts = erased.counts
+        index_rows = counts.messages + counts.chunks if self.is_indexed else 0
+        return receipt_of(counts, index_rows, dry_run)
 
     def _list(self, page: SessionQuery) -> tuple[Sequence[SessionHead], list[pb.Session]]:
         heads = self.memory.sessions.list(page)

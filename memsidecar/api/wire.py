@@ -151,7 +151,6 @@ def session_of(
 
 
 def receipt_of(erased: ErasureCounts, index_rows: int, dry_run: bool) -> session_pb2.ErasureReceipt:
-    """Return the receipt for a whole session."""
     return session_pb2.ErasureReceipt(
         messages=erased.messages,
         index_rows=index_rows,
@@ -159,7 +158,7 @@ def receipt_of(erased: ErasureCounts, index_rows: int, dry_run: bool) -> session
         summaries=erased.summaries,
         artifacts=erased.artifacts,
         documents=erased.documents,
-        sessions=1,
+        sessions=erased.sessions,
         dry_run=dry_run,
     )
 

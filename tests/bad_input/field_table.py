@@ -245,6 +245,7 @@ _CHANGES: dict[str, dict[str, Field]] = {
     },
     "SetPolicy": _ANY_SCOPE | _POLICY,
     "DeleteSession": SCOPE | {"dry_run": ANY_BOOL},
+    "ForgetUser": {"namespace": OPTIONAL_ID, "user_id": REQUIRED_ID, "dry_run": ANY_BOOL},
 }
 
 _HEADER_TEXT = invalid("x" * 1_025, "é" * 512 + "x") + valid("", "x" * 1_024, "é" * 512, "a\nb\0\x85")

@@ -196,7 +196,9 @@ def test_deleting_a_session_deletes_its_documents(journal: Journal) -> None:
     for owner in (NAMESPACE_OWNER, ANN, Owner("default", "", "s2"), Owner("elsewhere", "", "s1")):
         put(journal, "kept", owner=owner)
     number, before = known_head(journal).row_id, journal.stats().last_lsn
-    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(messages=1, documents=2, chunks=2))
+    assert erase(journal, delete_session=True) == Erased(
+        None, ErasureCounts(messages=1, documents=2, chunks=2, sessions=1)
+    )
     assert list(journal.documents(DocumentQuery(SESSION))) == []
     entry = follow(journal, after_lsn=before)
     assert [type(written) for written in entry] == [RowsErased] * 3
@@ -221,7 +223,7 @@ def test_documents_do_not_need_their_session(journal: Journal) -> None:
     assert journal.head(KEY) is None
     assert erase(journal) == Erased(None, ErasureCounts())
     assert journal.document(SESSION, "d1") is not None
-    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(documents=1, chunks=1))
+    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(documents=1, chunks=1, sessions=1))
     assert journal.document(SESSION, "d1") is None
     with pytest.raises(NotFound):
         erase(journal, delete_session=True)

@@ -84,7 +84,7 @@ def test_records_do_not_need_their_session(journal: Journal, owner: Owner, sourc
     upsert(journal, new_record(source=source), owner=owner)
     upsert(journal, new_record(), kind=PATTERNS)
     assert journal.head(KEY) is None
-    assert erase(journal, delete_session=True, user_id="ann") == Erased(None, ErasureCounts(artifacts=1))
+    assert erase(journal, delete_session=True, user_id="ann").counts == ErasureCounts(artifacts=1, sessions=1)
     assert record_ids(journal, owner) == []
     assert record_ids(journal, ANN, PATTERNS) == ["n1"]
     with pytest.raises(NotFound):
@@ -104,7 +104,7 @@ def test_a_session_is_erased_with_its_documents_and_its_records(journal: Journal
     put(journal, "text", owner=SESSION)
     upsert(journal, new_record(), owner=SESSION)
     upsert(journal, new_record(source="s1"), owner=SESSION, kind=RecordKind.SUMMARY)
-    gone = ErasureCounts(messages=1, summaries=1, artifacts=1, documents=1, chunks=1)
+    gone = ErasureCounts(messages=1, summaries=1, artifacts=1, documents=1, chunks=1, sessions=1)
     assert erase(journal, delete_session=True) == Erased(None, gone)
     assert (journal.document(SESSION, "d1"), record_ids(journal, SESSION)) == (None, [])
     assert record_ids(journal, SESSION, RecordKind.SUMMARY) == []
@@ -129,7 +129,8 @@ def test_erasure_counts_match_the_erasure(journal: Journal, delete_session: bool
     would = journal.erasure_counts(command)
     assert (known_head(journal), record_ids(journal, ANN, PATTERNS)) == (head, ["n1"])
     cleared = ErasureCounts(messages=3, summaries=1, patterns=1)
-    assert would == (cleared._replace(facts=2, artifacts=1, documents=1, chunks=2) if delete_session else cleared)
+    deleted = cleared._replace(facts=2, artifacts=1, documents=1, chunks=2, sessions=1)
+    assert would == (deleted if delete_session else cleared)
     assert erase(journal, delete_session=delete_session).counts == would
 
 
@@ -145,8 +146,8 @@ def test_erasure_counts_of_what_cannot_be_erased_are_rejected(journal: Journal) 
 def test_an_empty_session_can_be_erased(journal: Journal) -> None:
     append(journal, draft("m"))
     erase(journal)
-    assert journal.erasure_counts(Erase(KEY, "", delete_session=True)) == ErasureCounts()
-    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts())
+    assert journal.erasure_counts(Erase(KEY, "", delete_session=True)) == ErasureCounts(sessions=1)
+    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(sessions=1))
 
 
 def test_records_and_erasures_take_effect_in_the_order_of_submission(journal: Journal) -> None:

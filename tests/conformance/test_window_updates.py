@@ -215,7 +215,7 @@ def test_a_clear_leaves_nothing_but_the_session(journal: Journal) -> None:
 
 def test_a_delete_leaves_nothing(journal: Journal) -> None:
     append(journal, draft("a"))
-    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(messages=1))
+    assert erase(journal, delete_session=True) == Erased(None, ErasureCounts(messages=1, sessions=1))
     assert (journal.head(KEY), contents(journal), scanned(journal)) == (None, [], [])
 
 

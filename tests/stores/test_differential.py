@@ -28,6 +28,7 @@ from memsidecar.stores.contract import (
     DeleteDocument,
     DocumentQuery,
     Erase,
+    EraseUser,
     Journal,
     LogFilter,
     MessageQuery,
@@ -184,7 +185,14 @@ class Differential(RuleBasedStateMachine):
         group: list[Command] = [command, Append(key, user, again)]
         assert self.results(self.disk, group) == self.results(self.ram, group)
 
-    def erasure_counts(self, journal: Journal, command: Erase) -> Any:
+    @rule(user=users, key=keys, again=st.lists(drafts(), min_size=1, max_size=2))
+    def erase_user(self, user: str, key: SessionKey, again: list[Draft]) -> None:
+        command = EraseUser(key.namespace, user)
+        assert self.erasure_counts(self.disk, command) == self.erasure_counts(self.ram, command)
+        group: list[Command] = [Append(key, user, again), command, Append(key, user, again)]
+        assert self.results(self.disk, group) == self.results(self.ram, group)
+
+    def erasure_counts(self, journal: Journal, command: Erase | EraseUser) -> Any:
         try:
             return journal.erasure_counts(command)
         except SidecarError as error:

@@ -159,8 +159,8 @@ def test_erasures_of_one_transaction_delete_shared_records_once(journal: SqliteJ
     with transactions(journal) as executed:
         pending = submit_group(journal, Erase(KEY, "", delete_session=True), Erase(OTHER, "", delete_session=True))
         first, second = (pending_command.wait().counts for pending_command in pending)
-        assert first == ErasureCounts(messages=1, artifacts=1, patterns=1)
-        assert second == ErasureCounts(messages=1)
+        assert first == ErasureCounts(messages=1, artifacts=1, patterns=1, sessions=1)
+        assert second == ErasureCounts(messages=1, sessions=1)
     assert counts_of(executed, "DELETE FROM sessions") == [2]
     assert counts_of(executed, "INSERT INTO orphaned_texts") == [2]
     assert record_ids(journal, ANN, PATTERNS) == record_ids(journal, SESSION) == []
@@ -172,7 +172,7 @@ def test_a_second_erasure_finds_no_session_whose_last_record_the_first_removed(j
     first, second = submit_group(
         journal, Erase(KEY, "", delete_session=True), Erase(SessionKey("default", "unknown"), "", delete_session=True)
     )
-    assert first.wait() == Erased(None, ErasureCounts(messages=1, artifacts=1))
+    assert first.wait() == Erased(None, ErasureCounts(messages=1, artifacts=1, sessions=1))
     with pytest.raises(NotFound):
         second.wait()
 

@@ -206,7 +206,7 @@ class ProceduralMemory:
         self._hints.invalidate(owner)
 
     def _invalidate(self, changes: Sequence[CommitEvent]) -> None:
-        erased = {change.key.namespace for change in changes if change.key.session_id and not change.appended}
+        erased = {change.key.namespace for change in changes if change.erases and not change.appended}
         self._erasures.update(erased)
         if erased:
             self._hints.invalidate_where(lambda owner: owner.namespace in erased)

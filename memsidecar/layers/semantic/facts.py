@@ -154,7 +154,7 @@ class Facts:
 
     def _invalidate(self, changes: Sequence[CommitEvent]) -> None:
         """Invalidate the namespace of an erasure: it erases facts of any user."""
-        erased = {change.key.namespace for change in changes if change.key.session_id}
+        erased = {change.key.namespace for change in changes if change.erases}
         if erased:
             self._cache.invalidate_where(lambda owner: owner.namespace in erased)
 

@@ -14,6 +14,7 @@ from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCount
 from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.contract import (
     Erase,
+    EraseUser,
     ErasureCounts,
     Journal,
     PendingCommand,
@@ -36,12 +37,14 @@ class Sessions:
     def get(self, key: SessionKey, user_id: str) -> SessionHead | None:
         return self.reader.head(key, user_id)
 
-    def erasure_counts(self, command: Erase) -> ErasureCounts:
+    def erasure_counts(self, command: Erase | EraseUser) -> ErasureCounts:
         """Count what `submit_erase` would erase now; raises the same errors."""
         return self.journal.erasure_counts(command)
 
-    def submit_erase(self, command: Erase, on_done: Callable[[PendingCommand], None] | None = None) -> PendingCommand:
-        """Erase the messages of a session, or all of it. The command is done when the last byte is overwritten."""
+    def submit_erase(
+        self, command: Erase | EraseUser, on_done: Callable[[PendingCommand], None] | None = None
+    ) -> PendingCommand:
+        """Erase the messages of a session, all of it, or a user; done when the last byte is overwritten."""
         pending = PendingCommand(command, on_done)
         self.journal.submit(pending)
         return pending

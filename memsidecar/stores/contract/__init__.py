@@ -27,9 +27,6 @@ from memsidecar.stores.contract.commands import (
     Claim,
     Command,
     CommitEvent,
-    Erase,
-    Erased,
-    ErasureCounts,
     MessageUpdated,
     PendingCommand,
     PolicySet,
@@ -53,6 +50,7 @@ from memsidecar.stores.contract.documents import (
     PutDocument,
     StoredDocument,
 )
+from memsidecar.stores.contract.erasure import Erase, Erased, EraseUser, ErasureCounts
 from memsidecar.stores.contract.index import (
     Episodes,
     Generation,
@@ -123,6 +121,7 @@ __all__ = [
     "EndOfLog",
     "Episodes",
     "Erase",
+    "EraseUser",
     "Erased",
     "ErasureCounts",
     "Generation",

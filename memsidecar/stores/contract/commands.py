@@ -9,6 +9,7 @@ from memsidecar.domain.errors import Overloaded, SidecarError
 from memsidecar.domain.message import Draft, StoredMessage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract.documents import DeleteDocument, PutDocument
+from memsidecar.stores.contract.erasure import Erase, EraseUser
 from memsidecar.stores.contract.records import DeleteRecord, UpsertRecords
 
 
@@ -115,40 +116,6 @@ class WindowUpdated:
 
 
 @dataclass(frozen=True, slots=True)
-class Erase:
-    """Erase a session's messages from every file. Result: Erased, when nothing of them can be read from disk.
-
-    Records derived from the session are erased too: those with it as their source, and its user's patterns.
-    With `delete_session` also the session, its policy, documents and records (NotFound if there is nothing).
-    Without it the session stays and its sequences continue.
-    """
-
-    key: SessionKey
-    user_id: str
-    delete_session: bool = False
-
-
-class ErasureCounts(NamedTuple):
-    """What an erasure removes: messages pruned or not, records current or not, documents and their chunks."""
-
-    messages: int = 0
-    facts: int = 0
-    summaries: int = 0
-    artifacts: int = 0
-    patterns: int = 0
-    documents: int = 0
-    chunks: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """`head` is the session's new head; None if the session was deleted or did not exist."""
-
-    head: SessionHead | None
-    counts: ErasureCounts
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
     """Create a session, or give a session without a user to this user. Result: the session's head.
 
@@ -213,6 +180,7 @@ Command = (
     | UpdateWindow
     | UpdateWindowExclusive
     | Erase
+    | EraseUser
     | Claim
     | SetPolicy
     | Calibrate
@@ -234,7 +202,8 @@ class CommitEvent:
     """The effect of one committed command on a session's window. `head` is None if the session was deleted.
 
     `reload` means that the window changed in a way that the other fields do not describe. Every erasure sets it, also
-    that of a session of which there were only records. An event with an empty session id is a changed document.
+    that of a session of which there were only records. An event with an empty session id is a changed document, or with
+    `reload` an erased user.
     """
 
     key: SessionKey
@@ -248,6 +217,11 @@ class CommitEvent:
     def invalidates(self) -> bool:
         """Whether records derived from the session may be erased, or documents changed."""
         return self.reload or self.head is None
+
+    @property
+    def erases(self) -> bool:
+        """Whether records may be erased, of any owner of the namespace."""
+        return self.reload or (self.head is None and bool(self.key.session_id))
 
 
 class PendingCommand:

@@ -11,8 +11,9 @@ from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract.change_feed import DeadLetter, LogEntries, LogFilter, MessageWritten
-from memsidecar.stores.contract.commands import Calibration, Command, CommitEvent, Erase, ErasureCounts, PendingCommand
+from memsidecar.stores.contract.commands import Calibration, Command, CommitEvent, PendingCommand
 from memsidecar.stores.contract.documents import Chunk, DocumentQuery, Owner, StoredDocument
+from memsidecar.stores.contract.erasure import Erase, EraseUser, ErasureCounts
 from memsidecar.stores.contract.records import Record, RecordKind, RecordQuery
 
 
@@ -210,7 +211,7 @@ class CalibrationReader(Protocol):
 
 
 class JournalAdmin(Protocol):
-    def erasure_counts(self, command: Erase) -> ErasureCounts:
+    def erasure_counts(self, command: Erase | EraseUser) -> ErasureCounts:
         """Return what the command would erase in one snapshot. Raises what would refuse it; changes nothing."""
 
     def usage(self, namespace: str) -> Usage:

@@ -35,6 +35,10 @@ _DOCUMENTS = f"SELECT {_COLUMNS} FROM documents d JOIN texts h ON h.row_id = d.h
 # In the order of DocumentLocation.
 _LOCATIONS = "SELECT d.row_id, d.chunk_count, d.header, d.first_chunk, d.bytes FROM documents d"
 _OF_OWNER = "d.namespace = ? AND d.user_id = ? AND d.session_id = ?"
+_OF_USER = f"""{_LOCATIONS}
+    WHERE d.namespace = :namespace AND d.session_id = '' AND d.user_id = :user_id AND d.user_id <> ''
+  UNION {_LOCATIONS} JOIN sessions s ON s.namespace = d.namespace AND s.session_id = d.session_id
+    WHERE d.namespace = :namespace AND s.user_id = :user_id AND s.user_id <> '' ORDER BY row_id"""
 _CHUNKS = "SELECT text, crc, tokens FROM texts WHERE row_id >= ? AND row_id < ? ORDER BY row_id"
 # The version of a document is the lsn of an entry that has its row id: no index on it is needed.
 _CHUNKS_BY_VERSION = f"""SELECT w.chunk, t.text, t.crc, t.tokens, {_COLUMNS}
@@ -90,6 +94,12 @@ def find_documents_of_session(connection: sqlite3.Connection, key: SessionKey) -
     """Return the documents that a session owns, in the order of their ids."""
     query = f"{_LOCATIONS} WHERE d.namespace = ? AND d.session_id = ? AND d.session_id <> '' ORDER BY d.user_id, d.id"
     return [DocumentLocation._make(row) for row in connection.execute(query, key).fetchall()]
+
+
+def find_documents_of_user(connection: sqlite3.Connection, namespace: str, user_id: str) -> Sequence[DocumentLocation]:
+    """Return the documents of a user and of the user's sessions, in the order of their rows."""
+    parameters = {"namespace": namespace, "user_id": user_id}
+    return [DocumentLocation._make(row) for row in connection.execute(_OF_USER, parameters).fetchall()]
 
 
 def list_documents(connection: sqlite3.Connection, query: DocumentQuery, path: Path) -> Sequence[StoredDocument]:

@@ -1,5 +1,6 @@
-"""The handler of Erase, and its dry run."""
+"""The handlers of Erase and EraseUser, and their dry runs."""
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Container, Sequence
@@ -7,14 +8,31 @@ from typing import NamedTuple
 
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import SessionHead
-from memsidecar.stores.contract import CommitEvent, Erase, Erased, ErasureCounts, RecordKind
-from memsidecar.stores.sqlite.documents import DocumentLocation, delete_documents, find_documents_of_session
-from memsidecar.stores.sqlite.records import RecordLocation, delete_records, find_records_of_session
+from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.stores.contract import CommitEvent, Erase, Erased, EraseUser, ErasureCounts, RecordKind
+from memsidecar.stores.sqlite.documents import (
+    DocumentLocation,
+    delete_documents,
+    find_documents_of_session,
+    find_documents_of_user,
+)
+from memsidecar.stores.sqlite.records import (
+    RecordLocation,
+    delete_records,
+    find_records_of_session,
+    find_records_of_user,
+)
 from memsidecar.stores.sqlite.rows import find_bytes, find_head
 from memsidecar.stores.sqlite.schema import LogKind
-from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge
+from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, Purge
 from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
+
+# In the order of _UserSession.
+_SESSIONS_OF_USER = """SELECT row_id, session_id, bytes, pruned_count + count_1 + count_2 + count_3 + count_4
+  FROM sessions WHERE namespace = ? AND user_id = ? AND user_id <> '' ORDER BY row_id"""
+_LISTED = "(SELECT value FROM json_each(?))"
+_DELETE_POLICIES = f"""DELETE FROM policies WHERE namespace = ?
+  AND session_id IN (SELECT session_id FROM sessions WHERE row_id IN {_LISTED})"""
 
 
 class _ErasurePlan(NamedTuple):
@@ -23,6 +41,13 @@ class _ErasurePlan(NamedTuple):
     documents: Sequence[DocumentLocation]
     records: Sequence[RecordLocation]
     counts: ErasureCounts
+
+
+class _UserSession(NamedTuple):
+    row_id: int
+    session_id: str
+    bytes: int
+    messages: int
 
 
 def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
@@ -46,10 +71,44 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
     else:
         transaction.save_session(cleared)
     transaction.events.append(CommitEvent(command.key, cleared, reload=True))
-    return PendingPurge([head.row_id, *_delete(transaction, command, plan)], Erased(cleared, plan.counts))
+    purges: list[Purge] = [head.row_id, *_delete(transaction, command.key.namespace, plan)]
+    return PendingPurge(purges, Erased(cleared, plan.counts))
 
 
-def read_erasure_counts(connection: sqlite3.Connection, command: Erase) -> ErasureCounts:
+def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge | Erased:
+    """Erase a user. The transaction has no other command."""
+    sessions, plan = _user_plan(transaction.connection, command)
+    erased = Erased(None, plan.counts)
+    if not any(plan.counts):
+        return erased
+    namespace, row_ids = command.namespace, json.dumps([session.row_id for session in sessions])
+    size = sum(session.bytes for session in sessions)
+    transaction.reserve_quota(namespace, Usage(-plan.counts.sessions, -plan.counts.messages, -size))
+    for session in sessions:
+        key = SessionKey(namespace, session.session_id)
+        transaction.write_entry(session.row_id, Entry(LogKind.DELETE, id=namespace))
+        transaction.heads[key] = None
+        transaction.events.append(CommitEvent(key, None, reload=True))
+    transaction.add_statement("INSERT INTO erased_sessions SELECT value FROM json_each(?)", row_ids)
+    transaction.add_statement(_DELETE_POLICIES, namespace, row_ids)
+    transaction.add_statement(f"DELETE FROM sessions WHERE row_id IN {_LISTED}", row_ids)
+    transaction.events.append(CommitEvent(SessionKey(namespace, ""), None, reload=True))
+    purges: list[Purge] = [*(session.row_id for session in sessions), *_delete(transaction, namespace, plan)]
+    return PendingPurge(purges, erased) if purges else erased
+
+
+def _user_plan(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequence[_UserSession], _ErasurePlan]:
+    found = connection.execute(_SESSIONS_OF_USER, (command.namespace, command.user_id)).fetchall()
+    sessions = list(map(_UserSession._make, found))
+    documents = find_documents_of_user(connection, command.namespace, command.user_id)
+    records = find_records_of_user(connection, command.namespace, command.user_id)
+    messages = sum(session.messages for session in sessions)
+    return sessions, _ErasurePlan(documents, records, _counts(messages, len(sessions), documents, records))
+
+
+def read_erasure_counts(connection: sqlite3.Connection, command: Erase | EraseUser) -> ErasureCounts:
+    if isinstance(command, EraseUser):
+        return _user_plan(connection, command)[1].counts
     head = find_head(connection, command.key)
     return _plan(connection, command, claimed_copy(head, command.user_id) if head else None).counts
 
@@ -65,37 +124,37 @@ def _plan(
     user_id = head.user_id if head else ""
     found = find_records_of_session(connection, command.key, user_id, command.delete_session)
     records = [location for location in found if location.row_id not in deleted_records]
-    plan = _ErasurePlan(documents, records, _counts(head, documents, records))
-    if command.delete_session and head is None and not any(plan.counts):
+    if command.delete_session and head is None and not documents and not records:
         raise NotFound(f"there is no session {command.key.session_id!r}")
-    return plan
+    messages = head.message_count + head.pruned_count if head else 0
+    return _ErasurePlan(documents, records, _counts(messages, int(command.delete_session), documents, records))
 
 
 def _counts(
-    head: SessionHead | None, documents: Sequence[DocumentLocation], records: Sequence[RecordLocation]
+    messages: int, sessions: int, documents: Sequence[DocumentLocation], records: Sequence[RecordLocation]
 ) -> ErasureCounts:
     kinds = Counter(location.kind for location in records)
     return ErasureCounts(
-        messages=head.message_count + head.pruned_count if head else 0,
+        messages=messages,
         facts=kinds[RecordKind.FACT],
         summaries=kinds[RecordKind.SUMMARY],
         artifacts=kinds[RecordKind.ARTIFACT],
         patterns=kinds[RecordKind.PATTERNS],
         documents=len(documents),
         chunks=sum(location.chunk_count for location in documents),
+        sessions=sessions,
     )
 
 
 def _erase_without_session(transaction: Transaction, command: Erase, plan: _ErasurePlan) -> PendingPurge | Erased:
-    orphans = _delete(transaction, command, plan)
+    orphans = _delete(transaction, command.key.namespace, plan)
     if plan.records:
         transaction.events.append(CommitEvent(command.key, None, reload=True))
     erased = Erased(None, plan.counts)
     return PendingPurge(orphans, erased) if orphans else erased
 
 
-def _delete(transaction: Transaction, command: Erase, plan: _ErasurePlan) -> list[OrphanedTexts]:
-    namespace = command.key.namespace
+def _delete(transaction: Transaction, namespace: str, plan: _ErasurePlan) -> list[OrphanedTexts]:
     return [
         *delete_documents(transaction, namespace, plan.documents),
         *delete_records(transaction, namespace, plan.records),

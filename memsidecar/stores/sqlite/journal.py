@@ -17,6 +17,7 @@ from memsidecar.stores.contract import (
     DeadLetter,
     DocumentQuery,
     Erase,
+    EraseUser,
     ErasureCounts,
     JournalStats,
     LocatedMessage,
@@ -157,7 +158,7 @@ class SqliteJournal:
         self._writer.wait_until_published(last)
         return result
 
-    def erasure_counts(self, command: Erase) -> ErasureCounts:
+    def erasure_counts(self, command: Erase | EraseUser) -> ErasureCounts:
         return self._read(lambda snapshot: read_erasure_counts(snapshot, command))
 
     def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:

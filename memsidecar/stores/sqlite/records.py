@@ -42,6 +42,15 @@ _OF_SESSION = f"""SELECT row_id, kind, body, bytes FROM records WHERE namespace 
   UNION SELECT row_id, kind, body, bytes FROM records
     WHERE namespace = ? AND session_id = '' AND user_id = ? AND user_id <> '' AND kind = {int(RecordKind.PATTERNS)}"""
 
+_OF_USER = """SELECT row_id, kind, body, bytes FROM records
+    WHERE namespace = :namespace AND session_id = '' AND user_id = :user_id AND user_id <> ''
+  UNION SELECT r.row_id, r.kind, r.body, r.bytes FROM sessions s
+    CROSS JOIN records r ON r.namespace = s.namespace AND r.session_id = s.session_id
+    WHERE s.namespace = :namespace AND s.user_id = :user_id AND s.user_id <> ''
+  UNION SELECT r.row_id, r.kind, r.body, r.bytes FROM sessions s
+    CROSS JOIN records r ON r.namespace = s.namespace AND r.source = s.session_id AND r.source <> ''
+    WHERE s.namespace = :namespace AND s.user_id = :user_id AND s.user_id <> ''"""
+
 _INSERT = """INSERT INTO records(namespace, user_id, session_id, kind, id, conflict_key, source, time_us, until_us,
     body, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _UPDATE = "UPDATE records SET conflict_key = ?, source = ?, time_us = ?, until_us = ? WHERE row_id = ?"
@@ -141,6 +150,12 @@ def find_records_of_session(
     owner_id = key.session_id if delete_session else ""
     parameters = (*key, delete_session, key.namespace, owner_id, key.namespace, user_id)
     return [RecordLocation._make(row) for row in connection.execute(_OF_SESSION, parameters).fetchall()]
+
+
+def find_records_of_user(connection: sqlite3.Connection, namespace: str, user_id: str) -> Sequence[RecordLocation]:
+    """Return the records of a user, and those that the user's sessions own or are the source of."""
+    parameters = {"namespace": namespace, "user_id": user_id}
+    return [RecordLocation._make(row) for row in connection.execute(_OF_USER, parameters).fetchall()]
 
 
 def _find(connection: sqlite3.Connection, query: str, *parameters: object) -> list[RecordRow]:

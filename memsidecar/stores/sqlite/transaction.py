@@ -20,6 +20,7 @@ from memsidecar.stores.contract import (
     DeleteDocument,
     DeleteRecord,
     Erase,
+    EraseUser,
     Owner,
     PendingCommand,
     PutDocument,
@@ -95,6 +96,7 @@ class Transaction:
         self._appended: set[Hashable] = set()
         self._changed: set[Hashable] = set()
         self._erases: bool | None = None
+        self._is_alone = False
         self._rows_in_statements = 0
         self._text_bytes = 0
 
@@ -112,10 +114,13 @@ class Transaction:
 
         Lookups read the last committed state. So in one transaction an object is either only appended to, or changed
         by one other command. A window update that decides exclusively reads like any reader: it comes first, or waits.
+        The erasure of a user changes many objects: it is alone.
         """
         target = _target(command)
-        if target in self._changed or (isinstance(command, UpdateWindowExclusive) and not self._is_empty):
+        comes_first = isinstance(command, UpdateWindowExclusive | EraseUser)
+        if self._is_alone or target in self._changed or (comes_first and not self._is_empty):
             return False
+        self._is_alone = isinstance(command, EraseUser)
         if isinstance(command, Append):
             self._appended.add(target)
             return True
@@ -278,6 +283,7 @@ _TARGETS: dict[type, Callable[[Any], Hashable]] = {
     DeleteDocument: lambda command: _owned_target(command.owner, command.document_id),
     UpsertRecords: lambda command: _owned_target(command.owner, command.kind),
     DeleteRecord: lambda command: _owned_target(command.owner, command.kind),
+    EraseUser: lambda command: (command.namespace, command.user_id, "user"),
 }
 
 

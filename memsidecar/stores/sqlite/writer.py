@@ -22,6 +22,7 @@ from memsidecar.stores.contract import (
     DeleteDocument,
     DeleteRecord,
     Erase,
+    EraseUser,
     PendingCommand,
     PutDocument,
     SetPolicy,
@@ -35,7 +36,7 @@ from memsidecar.stores.sqlite.bookkeeping import add_dead_letter, advance_waterm
 from memsidecar.stores.sqlite.connection import rolled_back, translate, translated
 from memsidecar.stores.sqlite.data_dir import Ballast, HighWaterMark
 from memsidecar.stores.sqlite.documents import delete_document, put_document
-from memsidecar.stores.sqlite.erase import erase
+from memsidecar.stores.sqlite.erase import erase, erase_user
 from memsidecar.stores.sqlite.records import delete_record, upsert_records
 from memsidecar.stores.sqlite.rows import position_of
 from memsidecar.stores.sqlite.schema import id_hash
@@ -63,6 +64,7 @@ COMMAND_HANDLERS: dict[type, Callable[[Transaction, Any], Any]] = {
     UpdateWindow: update_window,
     UpdateWindowExclusive: update_window_exclusive,
     Erase: erase,
+    EraseUser: erase_user,
     Claim: claim,
     SetPolicy: set_policy,
     Calibrate: calibrate,
@@ -259,7 +261,8 @@ class Writer:
 
 
 def _erases(transaction: Transaction) -> bool:
-    return any(isinstance(pending.command, Erase | DeleteDocument | DeleteRecord) for pending, _ in transaction.results)
+    erasures = (Erase, EraseUser, DeleteDocument, DeleteRecord)
+    return any(isinstance(pending.command, erasures) for pending, _ in transaction.results)
 
 
 def _read_next_ids(connection: sqlite3.Connection) -> NextIds:

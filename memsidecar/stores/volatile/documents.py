@@ -1,6 +1,6 @@
 """Documents of the RAM journal."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from memsidecar.domain.errors import NotFound
@@ -60,12 +60,15 @@ class DocumentTable:
             raise NotFound(f"there is no document {command.document_id!r}")
         return DocumentDeleted(self._delete(name).chunk_count)
 
-    def delete_of_session(self, key: SessionKey) -> None:
-        for name in sorted(name for name in self._documents if key.session_id and _session(name[0]) == key):
-            self._delete(name)
-
     def of_session(self, key: SessionKey) -> Sequence[StoredDocument]:
         return [document for document in self._all() if key.session_id and _session(document.owner) == key]
+
+    def of_owner(self, owner: Owner) -> Sequence[StoredDocument]:
+        return [document for document in self._all() if document.owner == owner]
+
+    def remove(self, documents: Iterable[StoredDocument]) -> None:
+        for name in sorted((document.owner, document.id) for document in documents):
+            self._delete(name)
 
     def _delete(self, name: tuple[Owner, str]) -> StoredDocument:
         document = self._documents.pop(name)

@@ -16,6 +16,7 @@ from memsidecar.stores.contract import (
     DeadLetter,
     DocumentQuery,
     Erase,
+    EraseUser,
     ErasureCounts,
     JournalStats,
     LocatedMessage,
@@ -126,17 +127,17 @@ class VolatileJournal:
     def calibration(self, namespace: str, model: str) -> Calibration:
         with self._lock:
             self._check_open()
-            return self._state.calibrations.get((namespace, model), Calibration())
+            return self._state.bookkeeping.calibration(namespace, model)
 
     def watermark(self, task: str, namespace: str) -> int:
         with self._lock:
             self._check_open()
-            return self._state.watermarks.get((task, namespace), 0)
+            return self._state.bookkeeping.watermark(task, namespace)
 
-    def erasure_counts(self, command: Erase) -> ErasureCounts:
+    def erasure_counts(self, command: Erase | EraseUser) -> ErasureCounts:
         with self._lock:
             self._check_open()
-            return self._state.erasure_counts(command)
+            return self._state.plan_erasure(command).counts
 
     def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
         with self._lock:
@@ -193,7 +194,7 @@ class VolatileJournal:
     def dead_letters(self, task: str) -> Sequence[DeadLetter]:
         with self._lock:
             self._check_open()
-            return [letter for name, letter in sorted(self._state.dead_letters.items()) if name[0] == task]
+            return self._state.bookkeeping.dead_letters(task)
 
     def usage(self, namespace: str) -> Usage:
         with self._lock:

@@ -1,15 +1,13 @@
-"""Records of the RAM journal, and the counts of an erasure."""
+"""Records of the RAM journal."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
     DeleteRecord,
-    Erase,
-    ErasureCounts,
     Owner,
     Record,
     RecordKind,
@@ -17,10 +15,12 @@ from memsidecar.stores.contract import (
     RecordsUpserted,
     UpsertRecords,
 )
-from memsidecar.stores.volatile.documents import DocumentTable
-from memsidecar.stores.volatile.session import Session
 
-_Name = tuple[Owner, RecordKind, str]
+
+class RecordName(NamedTuple):
+    owner: Owner
+    kind: RecordKind
+    id: str
 
 
 class RecordTable:
@@ -28,7 +28,7 @@ class RecordTable:
 
     def __init__(self, check_quota: Callable[[str, Usage], None]) -> None:
         self._check_quota = check_quota
-        self._records: dict[_Name, Record] = {}
+        self._records: dict[RecordName, Record] = {}
 
     def upsert(self, command: UpsertRecords) -> RecordsUpserted:
         keys, owned = set(command.conflict_keys), self._of(command.owner, command.kind)
@@ -37,9 +37,9 @@ class RecordTable:
         if not command.is_derived:
             self._check_growth(command, upserts, changes.deletes)
         for record_id in changes.deletes:
-            self._records.pop((command.owner, command.kind, record_id), None)
+            self._records.pop(RecordName(command.owner, command.kind, record_id), None)
         for record_id, record in upserts.items():
-            self._records[command.owner, command.kind, record_id] = record
+            self._records[RecordName(command.owner, command.kind, record_id)] = record
         return RecordsUpserted(tuple(upserts.values()), changes.result)
 
     def _check_growth(self, command: UpsertRecords, upserts: Mapping[str, Record], deletes: Sequence[str]) -> None:
@@ -52,23 +52,23 @@ class RecordTable:
         return sum(len(record.body) for (owner, _, _), record in self._records.items() if owner.namespace == namespace)
 
     def delete(self, command: DeleteRecord) -> Record:
-        name = (command.owner, command.kind, command.record_id)
+        name = RecordName(command.owner, command.kind, command.record_id)
         if name not in self._records:
             raise NotFound(f"there is no {command.kind.name.lower()} {command.record_id!r}")
         return self._records.pop(name)
 
-    def delete_of_session(self, key: SessionKey, user_id: str, delete_session: bool) -> None:
-        for name in self._of_session(key, user_id, delete_session):
-            del self._records[name]
-
-    def count_of_session(self, key: SessionKey, user_id: str, delete_session: bool) -> Counter[RecordKind]:
-        """Count by kind what an erasure of the session erases."""
-        return Counter(kind for _, kind, _ in self._of_session(key, user_id, delete_session))
-
-    def _of_session(self, key: SessionKey, user_id: str, delete_session: bool) -> Sequence[_Name]:
+    def erased_with(self, key: SessionKey, user_id: str, delete_session: bool) -> list[RecordName]:
+        """Return what an erasure of the session erases."""
         return [name for name in self._records if self._is_erased_with(name, key, user_id, delete_session)]
 
-    def _is_erased_with(self, name: _Name, key: SessionKey, user_id: str, delete_session: bool) -> bool:
+    def of_owner(self, owner: Owner) -> list[RecordName]:
+        return [name for name in self._records if name.owner == owner]
+
+    def remove(self, names: Iterable[RecordName]) -> None:
+        for name in names:
+            del self._records[name]
+
+    def _is_erased_with(self, name: RecordName, key: SessionKey, user_id: str, delete_session: bool) -> bool:
         owner, kind, _ = name
         if owner.namespace != key.namespace:
             return False
@@ -78,7 +78,7 @@ class RecordTable:
         return is_source or is_owner or is_pattern
 
     def get(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
-        return self._records.get((owner, kind, record_id))
+        return self._records.get(RecordName(owner, kind, record_id))
 
     def list(self, query: RecordQuery) -> Sequence[Record]:
         listed = [record for record in self._of(query.owner, query.kind) if _is_listed(record, query)]
@@ -94,34 +94,3 @@ def _age(record: Record) -> tuple[int, str]:
 
 def _is_listed(record: Record, query: RecordQuery) -> bool:
     return (record.current or query.history) and (query.after is None or _age(record) < query.after)
-
-
-def erasure_counts(
-    session: Session | None, documents: DocumentTable, records: RecordTable, command: Erase
-) -> ErasureCounts:
-    """Count what the command erases; NotFound if a deletion would find nothing."""
-    owned = documents.of_session(command.key) if command.delete_session else ()
-    kinds = records.count_of_session(command.key, _pattern_user(session, command), command.delete_session)
-    if command.delete_session and not (session or owned or kinds):
-        raise NotFound(f"there is no session {command.key.session_id!r}")
-    return ErasureCounts(
-        messages=len(session.messages) if session else 0,
-        facts=kinds[RecordKind.FACT],
-        summaries=kinds[RecordKind.SUMMARY],
-        artifacts=kinds[RecordKind.ARTIFACT],
-        patterns=kinds[RecordKind.PATTERNS],
-        documents=len(owned),
-        chunks=sum(document.chunk_count for document in owned),
-    )
-
-
-def erase_derived(session: Session | None, documents: DocumentTable, records: RecordTable, command: Erase) -> None:
-    """Erase the session's records and documents; the messages are the caller's part."""
-    records.delete_of_session(command.key, _pattern_user(session, command), command.delete_session)
-    if command.delete_session:
-        documents.delete_of_session(command.key)
-
-
-def _pattern_user(session: Session | None, command: Erase) -> str:
-    """Return the user whose patterns are erased with the session."""
-    return session.user_id or command.user_id if session else ""

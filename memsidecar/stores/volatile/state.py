@@ -15,18 +15,16 @@ from memsidecar.stores.contract import (
     Append,
     Appended,
     Calibrate,
-    Calibration,
     Claim,
     Command,
     CommitEvent,
-    DeadLetter,
     DeleteDocument,
     DeleteRecord,
     DocumentDeleted,
     DocumentPut,
     Erase,
     Erased,
-    ErasureCounts,
+    EraseUser,
     MessageUpdated,
     PolicySet,
     PutDocument,
@@ -41,8 +39,10 @@ from memsidecar.stores.contract import (
     WindowUpdated,
 )
 from memsidecar.stores.message_encoding import message_bytes, with_sequence
+from memsidecar.stores.volatile.bookkeeping import Bookkeeping
 from memsidecar.stores.volatile.documents import DocumentTable
-from memsidecar.stores.volatile.records import RecordTable, erase_derived, erasure_counts
+from memsidecar.stores.volatile.erase import ErasurePlan, plan_session, plan_user
+from memsidecar.stores.volatile.records import RecordTable
 from memsidecar.stores.volatile.session import EntryKind, LogRow, Message, Session
 
 
@@ -56,9 +56,7 @@ class JournalState:
         self.records = RecordTable(self._check_quota)
         self.sessions: dict[SessionKey, Session] = {}
         self.policies: dict[SessionKey, Policy] = {}
-        self.calibrations: dict[tuple[str, str], Calibration] = {}
-        self.watermarks: dict[tuple[str, str], int] = {}
-        self.dead_letters: dict[tuple[str, int, str], DeadLetter] = {}
+        self.bookkeeping = Bookkeeping()
         self._notify = notify
         self._quotas = quotas
         self._last_row_id = 0
@@ -200,38 +198,46 @@ class JournalState:
     def _update_window_exclusive(self, command: UpdateWindowExclusive) -> WindowUpdated:
         return self._update_window(command.decide())
 
-    def erasure_counts(self, command: Erase) -> ErasureCounts:
-        return erasure_counts(self._find(command.key, command.user_id), self.documents, self.records, command)
+    def plan_erasure(self, command: Erase | EraseUser) -> ErasurePlan:
+        if isinstance(command, Erase):
+            return plan_session(self._find(command.key, command.user_id), self.documents, self.records, command)
+        user = (command.namespace, command.user_id)
+        sessions = [each for each in self.sessions.values() if (each.key.namespace, each.user_id) == user]
+        return plan_user(sessions, self.documents, self.records, command)
 
     def _erase(self, command: Erase) -> Erased:
-        session, counts = self._find(command.key, command.user_id), self.erasure_counts(command)
-        if session is None:
-            return self._erase_unknown(command, counts)
-        self._write_session_entry(session, EntryKind.ERASURE)
-        del self.sessions[session.key]
-        erase_derived(session, self.documents, self.records, command)
-        if command.delete_session:
-            self._delete(session)
-            return Erased(None, counts)
-        left = self._recreate(session, command.user_id)
-        return Erased(self._publish(left, reload=True), counts)
-
-    def _erase_unknown(self, command: Erase, counts: ErasureCounts) -> Erased:
-        erase_derived(None, self.documents, self.records, command)
-        if counts.facts + counts.summaries + counts.artifacts + counts.patterns:
+        plan = self.plan_erasure(command)
+        self._remove(plan)
+        if plan.sessions and not command.delete_session:
+            return Erased(self._recreate(plan.sessions[0], command.user_id), plan.counts)
+        if plan.sessions or plan.records:
+            self.policies.pop(command.key, None)
             self._notify(CommitEvent(command.key, None, reload=True))
-        return Erased(None, counts)
+        return Erased(None, plan.counts)
 
-    def _recreate(self, before: Session, user_id: str) -> Session:
-        """Return the same session, empty, under a new row id."""
+    def _erase_user(self, command: EraseUser) -> Erased:
+        plan = self.plan_erasure(command)
+        self._remove(plan)
+        for session in plan.sessions:
+            self.policies.pop(session.key, None)
+            self._notify(CommitEvent(session.key, None, reload=True))
+        if any(plan.counts):
+            self._notify(CommitEvent(SessionKey(command.namespace, ""), None, reload=True))
+        return Erased(None, plan.counts)
+
+    def _remove(self, plan: ErasurePlan) -> None:
+        for session in plan.sessions:
+            self._write_session_entry(session, EntryKind.ERASURE)
+            del self.sessions[session.key]
+        self.records.remove(plan.records)
+        self.documents.remove(plan.documents)
+
+    def _recreate(self, before: Session, user_id: str) -> SessionHead:
+        """Create the same session, empty, under a new row id."""
         session = self._create(before.key)
         session.user_id, session.version = before.user_id or user_id, before.version
         session.last_sequence, session.create_time_us = before.last_sequence, before.create_time_us
-        return session
-
-    def _delete(self, session: Session) -> None:
-        self.policies.pop(session.key, None)
-        self._notify(CommitEvent(session.key, None, reload=True))
+        return self._publish(session, reload=True)
 
     def _claim_session(self, command: Claim) -> SessionHead:
         known = self._find(command.key, command.user_id)
@@ -251,18 +257,8 @@ class JournalState:
             return PolicySet(None)
         return PolicySet(self._publish(self._claim(command.key, command.user_id)))
 
-    def _calibrate(self, command: Calibrate) -> Calibration:
-        place = (command.namespace, command.model)
-        self.calibrations[place] = command.step(self.calibrations.get(place, Calibration()))
-        return self.calibrations[place]
-
-    def _advance_watermark(self, command: AdvanceWatermark) -> None:
-        place = (command.task, command.namespace)
-        self.watermarks[place] = max(command.lsn, self.watermarks.get(place, 0))
-
     def _add_dead_letter(self, command: AddDeadLetter) -> None:
-        entry = DeadLetter(command.task, command.namespace, command.lsn, command.reason, self._now_us())
-        self.dead_letters.setdefault((command.task, command.lsn, command.namespace), entry)
+        self.bookkeeping.add_dead_letter(command, self._now_us())
 
     def _put_document(self, command: PutDocument) -> DocumentPut:
         return self.documents.put(command)
@@ -275,7 +271,7 @@ class JournalState:
             raise NotFound("the source session was erased")
         upserted, progress = self.records.upsert(command), command.progress
         if progress is not None:
-            self._advance_watermark(AdvanceWatermark(progress.task, command.owner.namespace, progress.lsn))
+            self.bookkeeping.advance(AdvanceWatermark(progress.task, command.owner.namespace, progress.lsn))
         return upserted
 
     def _delete_record(self, command: DeleteRecord) -> Record:
@@ -287,10 +283,11 @@ class JournalState:
         UpdateWindow: _update_window,
         UpdateWindowExclusive: _update_window_exclusive,
         Erase: _erase,
+        EraseUser: _erase_user,
         Claim: _claim_session,
         SetPolicy: _set_policy,
-        Calibrate: _calibrate,
-        AdvanceWatermark: _advance_watermark,
+        Calibrate: lambda state, command: state.bookkeeping.calibrate(command),
+        AdvanceWatermark: lambda state, command: state.bookkeeping.advance(command),
         AddDeadLetter: _add_dead_letter,
         PutDocument: _put_document,
         DeleteDocument: _delete_document,

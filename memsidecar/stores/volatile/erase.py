@@ -1,0 +1,59 @@
+"""What the erasures of the RAM journal remove."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memsidecar.domain.errors import NotFound
+from memsidecar.stores.contract import Erase, EraseUser, ErasureCounts, Owner, RecordKind, StoredDocument
+from memsidecar.stores.volatile.documents import DocumentTable
+from memsidecar.stores.volatile.records import RecordName, RecordTable
+from memsidecar.stores.volatile.session import Session
+
+
+class ErasurePlan(NamedTuple):
+    """What is removed. `deleted_sessions` is 0 if the session is only cleared."""
+
+    sessions: Sequence[Session]
+    documents: Sequence[StoredDocument]
+    records: Sequence[RecordName]
+    deleted_sessions: int
+
+    @property
+    def counts(self) -> ErasureCounts:
+        kinds = Counter(name.kind for name in self.records)
+        return ErasureCounts(
+            messages=sum(len(session.messages) for session in self.sessions),
+            facts=kinds[RecordKind.FACT],
+            summaries=kinds[RecordKind.SUMMARY],
+            artifacts=kinds[RecordKind.ARTIFACT],
+            patterns=kinds[RecordKind.PATTERNS],
+            documents=len(self.documents),
+            chunks=sum(document.chunk_count for document in self.documents),
+            sessions=self.deleted_sessions,
+        )
+
+
+def plan_session(
+    session: Session | None, documents: DocumentTable, records: RecordTable, command: Erase
+) -> ErasurePlan:
+    """Return what the command erases; NotFound if a deletion would find nothing."""
+    user_id = session.user_id or command.user_id if session else ""
+    owned = documents.of_session(command.key) if command.delete_session else ()
+    derived = records.erased_with(command.key, user_id, command.delete_session)
+    if command.delete_session and not (session or owned or derived):
+        raise NotFound(f"there is no session {command.key.session_id!r}")
+    return ErasurePlan([session] if session else [], owned, derived, int(command.delete_session))
+
+
+def plan_user(
+    sessions: Sequence[Session], documents: DocumentTable, records: RecordTable, command: EraseUser
+) -> ErasurePlan:
+    """Return what the command erases, with these sessions of the user."""
+    if not command.user_id:
+        return ErasurePlan((), (), (), 0)
+    owner = Owner(command.namespace, command.user_id)
+    derived = [name for each in sessions for name in records.erased_with(each.key, command.user_id, True)]
+    owned = [document for each in sessions for document in documents.of_session(each.key)]
+    names = dict.fromkeys((*derived, *records.of_owner(owner)))
+    return ErasurePlan(sessions, [*owned, *documents.of_owner(owner)], list(names), len(sessions))
