@@ -1,12 +1,15 @@
 """HTTP/2 caller that misbehaves in ways that no gRPC client permits: it stalls, floods and never reads."""
 
+import select
 import selectors
 import socket
 import ssl
 import struct
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Self
 
 import h2.config
@@ -20,6 +23,11 @@ SERVICE = "/memsidecar.v1.MemoryService/"
 HEALTH_CHECK = "/grpc.health.v1.Health/Check"
 _RECEIVE_BYTES = 1 << 16
 _SOCKET_SECONDS = 10.0
+
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_HEADERS, _RST_STREAM, _SETTINGS, _PING = 1, 3, 4, 6
+_ACK, _END_HEADERS = 1, 4
+_BURST_CALLS = 200
 
 Header = tuple[str, str]
 
@@ -198,3 +206,89 @@ class RawCaller:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class ResetFlood:
+    """Connections that begin calls and reset them at once, as fast as the server reads.
+
+    The frames are made here: h2 would take most of the time. Each connection has a thread, and is replaced when the
+    server closes it.
+    """
+
+    def __init__(self, address: str, connections: int, method: str) -> None:
+        host, port = address.rsplit(":", 1)
+        self._address = (host, int(port))
+        self._header_block = _header_block(method)
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(connections)]
+        self._sent_calls = [0] * connections
+
+    @property
+    def sent_calls(self) -> int:
+        return sum(self._sent_calls)
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        number = self._threads.index(threading.current_thread())
+        while not self._stopping.is_set():
+            with suppress(OSError), socket.create_connection(self._address, timeout=_SOCKET_SECONDS) as connection:
+                self._flood(connection, number)
+
+    def _flood(self, connection: socket.socket, number: int) -> None:
+        connection.sendall(_PREFACE + _frame(_SETTINGS, 0, 0, b"") + _frame(_SETTINGS, _ACK, 0, b""))
+        connection.setblocking(False)
+        stream, unsent, unread = 1, b"", b""
+        while not self._stopping.is_set():
+            if not unsent:
+                unsent = self._burst(stream)
+                stream += 2 * _BURST_CALLS
+                self._sent_calls[number] += _BURST_CALLS
+            readable, writable, _ = select.select([connection], [connection], [], 0.1)
+            if readable:
+                data = connection.recv(_RECEIVE_BYTES)
+                if not data:
+                    return
+                replies, unread = _replies(unread + data)
+                unsent += replies
+            if writable:
+                unsent = unsent[connection.send(unsent) :]
+
+    def _burst(self, first_stream: int) -> bytes:
+        cancel = struct.pack(">I", h2.errors.ErrorCodes.CANCEL)
+        streams = range(first_stream, first_stream + 2 * _BURST_CALLS, 2)
+        return b"".join(
+            _frame(_HEADERS, _END_HEADERS, stream, self._header_block) + _frame(_RST_STREAM, 0, stream, cancel)
+            for stream in streams
+        )
+
+
+def _frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    return struct.pack(">I", len(content))[1:] + struct.pack(">BBI", kind, flags, stream) + content
+
+
+def _header_block(method: str) -> bytes:
+    """Return the headers of a call, each as a literal that is not indexed: every call may have the same bytes."""
+    fixed = ((":method", "POST"), (":scheme", "http"), (":path", method), (":authority", "localhost"))
+    headers = (*fixed, ("content-type", "application/grpc"), ("te", "trailers"))
+    return b"".join(
+        b"\0" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode() for name, value in headers
+    )
+
+
+def _replies(data: bytes) -> tuple[bytes, bytes]:
+    """Return the replies to the pings in received frames, and the beginning of an incomplete frame."""
+    replies, at = b"", 0
+    while at + 9 <= len(data) and at + 9 + (size := int.from_bytes(data[at : at + 3], "big")) <= len(data):
+        if data[at + 3] == _PING and not data[at + 4] & _ACK:
+            replies += _frame(_PING, _ACK, 0, data[at + 9 : at + 9 + size])
+        at += 9 + size
+    return replies, data[at:]

@@ -17,7 +17,7 @@ from grpc_health.v1 import health, health_pb2
 from memsidecar.access.certificates import Certificates
 from memsidecar.api.handlers import HandlerFactory, Service
 from memsidecar.api.interceptors.call import Context
-from memsidecar.api.standard_services import MAX_HEALTH_REQUEST_BYTES, Health, add_reflection
+from memsidecar.api.standard_services import MAX_HEALTH_REQUEST_BYTES, MAX_WATCHERS, Health, add_reflection
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.network_address import Address
 
@@ -27,6 +27,13 @@ SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 HARD_REQUEST_BYTES_FACTOR = 2
 MAX_HEALTH_CALLS = 4_000
+MAX_CONNECTION_CALLS = 64
+"Calls of one connection, in addition to streams. Further calls wait in the client."
+MAX_UNACCEPTED_CALLS = 8_000
+"""Calls in gRPC's queue, about 27 KB each. One more is rejected without error details, whichever client it is from.
+
+A call that was reset stays there until the event loop accepts it. One connection occupies a few hundred places at most.
+"""
 HARD_LIMIT_FACTOR = 4
 "gRPC rejects calls without error details, so its own limit on calls stands this far beyond ours."
 LIVENESS = ""
@@ -43,6 +50,9 @@ _OPTIONS = (
     ("grpc.server_handshake_timeout_ms", 10_000),
     # Clients reconnect by themselves for their next call.
     ("grpc.max_connection_idle_ms", 30 * 60_000),
+    # By default, gRPC rejects calls at random from 1,000 on.
+    ("grpc.server.max_pending_requests", MAX_UNACCEPTED_CALLS),
+    ("grpc.server.max_pending_requests_hard_limit", MAX_UNACCEPTED_CALLS),
 )
 # A probe connects, calls once and disconnects.
 _HEALTH_ONLY = (("grpc.max_connection_age_ms", 60_000), ("grpc.max_connection_age_grace_ms", 5_000))
@@ -128,10 +138,17 @@ class Server:
         self._tls = tls
         # gRPC's own rejection of a large request has no error details, so its limit is higher than ours.
         hard_bytes = HARD_REQUEST_BYTES_FACTOR * max_request_bytes
-        hard_calls = HARD_LIMIT_FACTOR * factory.limits.limit
-        is_unrestricted = factory.admission.is_unrestricted
-        self._main = _server(hard_bytes) if is_unrestricted else _limited_server(hard_bytes, hard_calls)
-        self._health_only = _limited_server(MAX_HEALTH_REQUEST_BYTES, MAX_HEALTH_CALLS, *_HEALTH_ONLY)
+        streams = MAX_CONNECTION_CALLS + factory.limits.streams.limit
+        if factory.admission.is_unrestricted:
+            self._main = _server(hard_bytes, streams)
+        else:
+            self._main = _server(hard_bytes, streams, HARD_LIMIT_FACTOR * factory.limits.limit, _NO_READ_AHEAD)
+        self._health_only = _server(
+            MAX_HEALTH_REQUEST_BYTES,
+            MAX_CONNECTION_CALLS + MAX_WATCHERS,
+            MAX_HEALTH_CALLS,
+            (*_NO_READ_AHEAD, *_HEALTH_ONLY),
+        )
         self._health = health.aio.HealthServicer()
         self._names = [service.descriptor.full_name for service in services]
         self._main.add_generic_rpc_handlers(tuple(factory.generic_handler(service) for service in services))
@@ -179,13 +196,20 @@ def _allow_all(_context: Context) -> None:
     """Authenticate every caller: the kubelet has no credentials."""
 
 
-def _server(max_request_bytes: int) -> grpc.aio.Server:
-    return grpc.aio.server(options=(*_OPTIONS, ("grpc.max_receive_message_length", max_request_bytes)))
-
-
-def _limited_server(max_request_bytes: int, max_calls: int, *options: tuple[str, int]) -> grpc.aio.Server:
-    limits = (("grpc.max_receive_message_length", max_request_bytes), ("grpc.max_concurrent_streams", max_calls))
-    return grpc.aio.server(options=(*_OPTIONS, *_NO_READ_AHEAD, *options, *limits), maximum_concurrent_rpcs=max_calls)
+def _server(
+    max_request_bytes: int,
+    max_connection_streams: int,
+    max_calls: int | None = None,
+    options: Sequence[tuple[str, int]] = (),
+) -> grpc.aio.Server:
+    limits = (
+        ("grpc.max_receive_message_length", max_request_bytes),
+        ("grpc.max_concurrent_streams", max_connection_streams),
+        # Streams that have ended and are not released yet. Without them, a client that uses all streams of its
+        # connection would be refused the next one.
+        ("grpc.http2.max_deallocating_streams", max_connection_streams),
+    )
+    return grpc.aio.server(options=(*_OPTIONS, *options, *limits), maximum_concurrent_rpcs=max_calls)
 
 
 class TlsCredentials:

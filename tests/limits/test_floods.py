@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.limits.http2 import HEALTH_CHECK, SERVICE, RawCaller, framed
+from benchmarks.limits.http2 import HEALTH_CHECK, SERVICE, RawCaller, ResetFlood, framed
 from memsidecar.access.access_file import token_lines
 from memsidecar.access.bearer_token import new_token
 from memsidecar.access.policy import AccessRole
@@ -28,6 +28,8 @@ ASKING = memory.CountRequest(session_id="s").SerializeToString()
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAUTHENTICATED = 3, 4, 8, 16
 CONNECTIONS = 3000
 SPARE_FILES = 200
+RESETTING_CONNECTIONS, HONEST_CALLS = 3, 40
+SATURATING_CALLS = 3000
 SECONDS = HANG_SECONDS
 
 
@@ -142,7 +144,7 @@ def test_health_calls_without_credentials_are_limited_too(restricted: Restricted
 
 def test_unauthenticated_calls_are_rejected_before_their_request_is_read(restricted: RestrictedSidecar) -> None:
     with RawCaller(restricted.sidecar.address) as caller:
-        streams = [caller.call(ADD) for _ in range(100)]
+        streams = [caller.call(ADD) for _ in range(64)]
         assert set(caller.until_answered(streams, SECONDS)) == {UNAUTHENTICATED}, "with nothing sent at all"
     restricted.assert_answers()
 
@@ -201,6 +203,34 @@ def test_rapid_reset_does_not_affect_others(sidecar: SidecarProcess, client: Cli
                 caller.listen(0)
         assert_answers(client)
     assert resident_mib(sidecar) - before < 100
+
+
+@pytest.mark.parametrize("is_restricted", [False, True], ids=["no access file", "access file"])
+def test_no_call_fails_while_other_connections_reset_their_calls(
+    sidecar: SidecarProcess, restricted: RestrictedSidecar, is_restricted: bool
+) -> None:
+    """gRPC queues calls until they are accepted, and rejects them without details when the queue is full."""
+    flooded, bearer = (restricted.sidecar, restricted.bearer) if is_restricted else (sidecar, [])
+    request = memory.CountRequest(session_id="s")
+    with ResetFlood(flooded.address, RESETTING_CONNECTIONS, ADD) as flood, flooded.client() as client:
+        until(lambda: flood.sent_calls > 10_000)
+        calls = [client.memory.Count.future(request, timeout=SECONDS, metadata=bearer) for _ in range(HONEST_CALLS)]
+        found = [refused(call.result) for call in calls]
+    assert [(one.code, one.message) for one in found if one] == []
+
+
+def test_a_connection_may_use_all_of_its_streams_all_the_time(sidecar: SidecarProcess) -> None:
+    with RawCaller(sidecar.address) as caller:
+        caller.until_answered([caller.ask(COUNT, ASKING)], SECONDS)
+        asked = 1
+        while len(caller.statuses) < asked or asked < SATURATING_CALLS:
+            while asked - len(caller.statuses) < caller.most_streams and asked < SATURATING_CALLS:
+                caller.ask(COUNT, ASKING)
+                asked += 1
+            caller.listen(0.001)
+            assert not caller.is_closed
+        assert caller.most_streams < SATURATING_CALLS / 10
+        assert set(caller.statuses.values()) == {0}
 
 
 def test_a_flood_of_pings_closes_the_connection(sidecar: SidecarProcess, client: Client) -> None:
