@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -19,6 +20,7 @@ SECONDS = HANG_SECONDS
 # An answer has 3 MiB, and half of 16 MiB is for one namespace.
 FIT = 2
 ASKED = 12
+STALLING_CONNECTIONS, STALLING_CALLS = 4, 40
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +95,26 @@ def test_cancelling_releases_the_budget(sidecar: SidecarProcess, client: Client)
         for stream in stall(stalling, "a"):
             stalling.cancel(stream)
         assert answers_again(client, "a")
+
+
+@pytest.mark.parametrize("window", [0, 2**31 - 1], ids=["without a window", "without a read"])
+def test_calls_of_another_namespace_are_answered_while_many_readers_stall(
+    sidecar: SidecarProcess, client: Client, window: int
+) -> None:
+    """There are more unread responses than threads, and than fit into the buffers of the sockets."""
+    with ExitStack() as opened:
+        for _ in range(STALLING_CONNECTIONS):
+            stalling = opened.enter_context(RawCaller(sidecar.address, window=window))
+            stalling.listen(0.05)
+            for _ in range(STALLING_CALLS):
+                stalling.ask(GET_ALL, asking("a"))
+        for number in range(10):
+            client.add("small", f"{number}", namespace="b")
+            assert client.recent("small", 1, namespace="b")[0].content == str(number)
+            assert get_all(client, "b") == 3
+        assert client.memory.Prune(
+            memory.PruneRequest(session_id="small", namespace="b", max_tokens=1), timeout=SECONDS
+        )
+        assert refused(lambda: get_all(client, "a")) is not None, "the responses are still unread"
+        client.memory.Clear(memory.ClearRequest(session_id="small", namespace="b"), timeout=SECONDS)
+    assert answers_again(client, "a")
