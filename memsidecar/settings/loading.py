@@ -134,7 +134,7 @@ def _read_toml(file: GivenValue) -> dict[str, object]:
         return tomllib.loads(Path(str(file.value)).read_text(encoding="utf-8"))
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         reason = f"is not valid TOML: {error}"
     raise InvalidSettings([f"{file.origin} = {file.value!r}: {reason}"])
 

@@ -88,12 +88,11 @@ def add_deep_metadata(data: bytes, random: Random) -> bytes:
     return data + delimited(random.choice((6, 7, 8, 10)), struct)
 
 
-MUTATIONS: tuple[Callable[[bytes, Random], bytes], ...] = (
-    flip_bits,
-    truncate,
-    duplicate,
-    insert,
-    remove,
+Mutation = Callable[[bytes, Random], bytes]
+BYTE_MUTATIONS: tuple[Mutation, ...] = (flip_bits, truncate, duplicate, insert, remove)
+"Of any bytes."
+MUTATIONS: tuple[Mutation, ...] = (
+    *BYTE_MUTATIONS,
     add_unknown_field,
     add_wrong_wire_type,
     add_random_field,

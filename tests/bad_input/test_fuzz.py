@@ -5,50 +5,20 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.message import Message as Proto
-from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.bad_input.conftest import Watch
+from tests.bad_input.corpus import DOCUMENTED_CODES, FUZZED, corpus, full_request
 from tests.bad_input.field_table import TABLE
 from tests.bad_input.mutations import BROKEN_UTF8, DEEP_LEVELS, delimited, mutated
-from tests.bad_input.rpcs import BUILT, METHODS, NOT_IMPLEMENTED, calls, send_bytes, set_field, valid_request
+from tests.bad_input.rpcs import BUILT, METHODS, NOT_IMPLEMENTED, calls, send_bytes, valid_request
 from tests.support.process import Client, Refusal, SidecarProcess
 
-DOCUMENTED_CODES = {
-    "OK",
-    "INVALID_ARGUMENT",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "ABORTED",
-    "FAILED_PRECONDITION",
-    "RESOURCE_EXHAUSTED",
-    "UNIMPLEMENTED",
-}
 ROUNDS = 60
 SEED = 20_260_131
 NAMES = sorted(METHODS)
-FUZZED = "fuzzed"
-ID_FIELDS = ("session_id", "message_id", "document_id", "document.id", "artifact_id", "artifact.id", "fact_id")
-
-
-def full_request(name: str) -> Proto:
-    """Return a request with nearly all fields set, for an unmonitored session in its own namespace."""
-    if name in NOT_IMPLEMENTED:
-        return GetMessageClass(METHODS[name].input_type)()
-    request = valid_request(name, FUZZED)
-    for path, field in TABLE[name].items():
-        last = field.valid[-1]
-        if not last.given and "[" not in path and path not in ID_FIELDS and _is_small(last.value):
-            set_field(request, path, last.value)
-    set_field(request, "namespace", FUZZED)
-    return request
-
-
-def _is_small(value: Any) -> bool:
-    return value is not None and not isinstance(value, list) and len(str(value)) < 500
 
 
 def status_of(client: Client, name: str, requests: list[bytes]) -> str:
@@ -77,9 +47,7 @@ def assert_one_error_info(error: Any) -> None:
 def test_a_mutated_request_gets_a_documented_status(connected: Client, watch: Watch, name: str) -> None:
     before = watch.messages
     random = Random(f"{SEED} {name}")
-    sources = [full_request(name).SerializeToString() or b"\x0a\x01a"]
-    if name not in NOT_IMPLEMENTED:
-        sources.append(valid_request(name, FUZZED).SerializeToString())
+    sources = corpus(name)
     statuses = {status_of(connected, name, [mutated(random.choice(sources), random)]) for _ in range(ROUNDS)}
     # The server parses a request before it rejects the RPC as not implemented.
     assert (

@@ -137,3 +137,9 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes | No
 
 def test_an_empty_name_of_the_file_is_refused() -> None:
     assert "MEMSIDECAR_CONFIG = '': " in problems({}, {"MEMSIDECAR_CONFIG": ""})
+
+
+def test_a_file_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "sidecar.toml"
+    file.write_text("index = " + "[" * 10_000)
+    assert f"--config = '{file}': is not valid TOML" in problems({"config": str(file)}, {})
