@@ -1,7 +1,7 @@
-"""Measure, print, and write the figures to a file: `python -m benchmarks [quick] [calls] [retrieval] [context]`.
+"""Measure, print, and write the figures to a file: `python -m benchmarks [quick] [SECTION ...]`.
 
-Without a section, all sections run. Only a full run updates the repository's results, one section at a time; a quick
-run only verifies that the benchmarks work.
+The sections are calls, retrieval, context and hostile. Without one, all of them run. Only a full run updates the
+repository's results, one section at a time; a quick run only verifies that the benchmarks work.
 """
 
 import json
@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import measuring
+from benchmarks import hostile, measuring
 from benchmarks.context import building as context
 from benchmarks.measuring import Bench, Result
 from benchmarks.report import RESULTS, table, update_readme
@@ -21,25 +21,28 @@ from benchmarks.restart import restarted
 from benchmarks.retrieval import measuring as retrieval
 from benchmarks.servers import LOAD
 
-CALLS, RETRIEVAL, CONTEXT = "calls", "retrieval", "context"
+CALLS, RETRIEVAL, CONTEXT, HOSTILE = SECTIONS = ("calls", "retrieval", "context", "hostile")
 
 
 def main() -> int:
     words = set(sys.argv[1:])
-    if unknown := words - {"quick", CALLS, RETRIEVAL, CONTEXT}:
+    if unknown := words - {"quick", *SECTIONS}:
         print(f"not known: {', '.join(sorted(unknown))}; see the head of benchmarks/__main__.py", file=sys.stderr)
         return 2
     if not LOAD.exists():
         print(f"{LOAD} is missing; `make bench` builds it (needs Go)", file=sys.stderr)
         return 2
     quick = "quick" in words
-    sections = words - {"quick"} or {CALLS, RETRIEVAL, CONTEXT}
+    sections = words - {"quick"} or {*SECTIONS}
     if CALLS in sections:
         _keep(quick, _calls_report(_measured(_calls(quick))))
     if RETRIEVAL in sections:
         _keep(quick, {RETRIEVAL: _retrieval_report(_measured(_retrieval(quick)))})
     if CONTEXT in sections:
         _keep(quick, {CONTEXT: {"results": _plain(_measured(_contexts(quick)))}})
+    if HOSTILE in sections:
+        effort = hostile.QUICK if quick else hostile.FULL
+        _keep(quick, {HOSTILE: {"results": _plain(_measured(hostile.everything(effort)))}})
     return 0
 
 

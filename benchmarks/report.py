@@ -21,6 +21,8 @@ def table(report: dict[str, Any]) -> str:
         lines += ["", f"Retrieval, beside {beside}:", "", *_rows(retrieval["results"])]
     if context := report.get("context"):
         lines += ["", "Contexts:", "", *_rows(context["results"])]
+    if hostile := report.get("hostile"):
+        lines += ["", "Another user sends hostile texts of 128 KB without end:", "", *_rows(hostile["results"])]
     return "\n".join(lines)
 
 
