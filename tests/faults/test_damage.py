@@ -223,6 +223,21 @@ def offset_of(file: bytes, text: str) -> int:
     return file.index(prefix) + len(prefix) - 1
 
 
+@pytest.mark.parametrize("text", [b"sessionssessions", b"default"], ids=["schema", "names"])
+def test_a_text_that_is_no_utf8_is_detected(original: Original, tmp_path: Path, text: bytes) -> None:
+    """In each place of the text: in the schema, in an index, in a row."""
+    whole = original.copy_at_rest(tmp_path / "whole")
+    content = (whole / "journal.db").read_bytes()
+    places = [found.start() for found in re.finditer(re.escape(text), content)]
+    assert places
+    for place in places:
+        directory = tmp_path / str(place)
+        shutil.copytree(whole, directory)
+        overwrite(directory / "journal.db", place, b"\xff" * len(text))
+        assert not doctor_in_process(directory)
+        assert is_detected(directory, original.contents), f"the store did not detect the damage at {place}"
+
+
 def test_a_flipped_bit_in_a_summary_is_detected(data_dir: Path) -> None:
     """The messages are whole, and are returned."""
     db = data_dir / "journal.db"

@@ -18,6 +18,8 @@ CACHED_STATEMENTS = 256
 FULL_BELOW_BYTES = 256 * 1024
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NOT_UTF8 = "Could not decode to UTF-8"
+"How sqlite3 reports a damaged text in a column. It has no error code."
 
 
 def connect(path: Path, cache_kib: int) -> sqlite3.Connection:
@@ -68,14 +70,15 @@ def translated(path: Path) -> Iterator[None]:
     """Raise SQLite's errors as ours."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise translate(error, path) from error
 
 
-def translate(error: sqlite3.Error, path: Path) -> SidecarError:
+def translate(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> SidecarError:
+    """Return our error. A UnicodeDecodeError is an error message of SQLite that quotes a damaged schema."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     primary = code & 0xFF
-    if primary in _DAMAGED:
+    if primary in _DAMAGED or isinstance(error, UnicodeDecodeError) or _NOT_UTF8 in str(error):
         return DataCorrupted(f"{path.name} is damaged: {error}", file=str(path))
     if primary == sqlite3.SQLITE_FULL or (_is_io(primary) and _is_full(path) and not _is_fsync(code)):
         return DiskFull()

@@ -32,6 +32,8 @@ from memsidecar.stores.sqlite.schema import (
 
 FILE_NAME = "journal.db"
 OPEN_CHECK_SECONDS = 0.25
+_NAMED = "SELECT name FROM sqlite_master WHERE name IN ('sessions', 'policies', 'documents', 'records', 'notes')"
+"Tables with the names of stored data. A damaged name in an index of them would hide that data."
 
 _WRONG_SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
     SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS displayed, max(sequence) AS last,
@@ -104,19 +106,24 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def check_structure(connection: sqlite3.Connection, path: Path, seconds: float) -> None:
-    """Look for broken pages for at most `seconds`. Checksums of content are compared when it is read."""
-    deadline = time.monotonic() + seconds
+    """Look for broken pages and damaged names for at most `seconds`. Checksums of content are compared when it is read.
+
+    A quick check does not compare an index with its table.
+    """
+    deadline, verdicts = time.monotonic() + seconds, list[str]()
     connection.set_progress_handler(lambda: int(time.monotonic() > deadline), 10_000)
     try:
-        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        verdicts += connection.execute("PRAGMA quick_check(1)").fetchone()
+        for (table,) in connection.execute(_NAMED).fetchall():
+            verdicts += connection.execute(f"PRAGMA integrity_check({table})").fetchone()
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) != sqlite3.SQLITE_INTERRUPT:
             raise
-        verdict = "ok"
     finally:
         connection.set_progress_handler(None, 0)
-    if verdict != "ok":
-        raise DataCorrupted(f"{path.name} is damaged: {verdict}", file=str(path))
+    for verdict in verdicts:
+        if verdict != "ok":
+            raise DataCorrupted(f"{path.name} is damaged: {verdict}", file=str(path))
 
 
 def examine(directory: Path, file_name: str = FILE_NAME) -> list[str]:
@@ -127,7 +134,7 @@ def examine(directory: Path, file_name: str = FILE_NAME) -> list[str]:
     lock = DirectoryLock(directory / "lock")
     try:
         return [f"{path}: {finding}" for finding in _findings(path)]
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         return [f"{path}: {translate(error, path)}"]
     except SidecarError as error:
         return [str(error)]
