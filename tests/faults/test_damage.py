@@ -3,6 +3,7 @@
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,7 +15,7 @@ import pytest
 
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import MessageQuery
+from memsidecar.stores.contract import MessageQuery, Scope
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.v1 import memory_pb2 as pb
@@ -221,6 +222,19 @@ def offset_of(file: bytes, text: str) -> int:
     prefix = Message(content=text).SerializeToString()[:9]
     assert file.count(prefix) == 1
     return file.index(prefix) + len(prefix) - 1
+
+
+@pytest.mark.parametrize("other", ["lsn - 1", "lsn + 1000000"], ids=["another message", "nothing"])
+def test_a_message_with_the_body_of_another_is_detected(original: Original, data_dir: Path, other: str) -> None:
+    """Both bodies match their checksums."""
+    original.copy_at_rest(data_dir)
+    with closing(sqlite3.connect(data_dir / "journal.db")) as connection, connection:
+        connection.execute(f"UPDATE messages SET lsn = {other}, displayed_lsn = {other} WHERE sequence = 7")
+    assert not doctor_in_process(data_dir)
+    with closing(SqliteJournal(data_dir, ballast_bytes=0)) as journal:
+        assert [read_or_damaged(journal, session_id) for session_id in SESSIONS] == [None, None]
+        with pytest.raises(DataCorrupted):
+            journal.scan(Scope("default"), None, 1_000)
 
 
 @pytest.mark.parametrize("text", [b"sessionssessions", b"default"], ids=["schema", "names"])

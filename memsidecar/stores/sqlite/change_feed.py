@@ -44,11 +44,11 @@ _COLUMNS = f"{rows.ORIGINAL}, w.body, w.crc, w.vector, m.first_lsn, s.row_id, s.
 # In the order of `_located`.
 _LOCATED = f"{rows.ORIGINAL}, w.body, w.crc, m.first_lsn, s.row_id, s.namespace, s.session_id, s.user_id"
 _MESSAGES = f"""SELECT {_COLUMNS} FROM sessions s CROSS JOIN messages m ON m.session = s.row_id
-  CROSS JOIN log w ON w.lsn = m.lsn WHERE s.row_id = ?"""
+  LEFT {rows.JOIN_BODY} WHERE s.row_id = ?"""
 _BY_FIRST_LSN = f"""SELECT {_LOCATED} FROM json_each(?) wanted CROSS JOIN log l ON l.lsn = wanted.value
   CROSS JOIN sessions s ON s.row_id = l.session
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence AND m.first_lsn = l.lsn
-  CROSS JOIN log w ON w.lsn = m.lsn"""
+  LEFT {rows.JOIN_BODY}"""
 _FIRST_LSN_UP_TO = "SELECT first_lsn FROM messages WHERE session = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
 _LAST_LSNS = """SELECT namespace, max(version) FROM sessions WHERE version > 0 GROUP BY namespace
   UNION ALL SELECT namespace, lsn FROM last_lsns"""

@@ -18,7 +18,7 @@ from memsidecar.stores.sqlite.connection import (
     translated,
 )
 from memsidecar.stores.sqlite.data_dir import Ballast, DirectoryLock, HighWaterMark, LogPosition, sync_directory
-from memsidecar.stores.sqlite.rows import position_of
+from memsidecar.stores.sqlite.rows import JOIN_BODY, JOIN_DISPLAYED_BODY, position_of
 from memsidecar.stores.sqlite.schema import (
     BYTES_VERSION,
     DOCUMENT_BYTES,
@@ -43,8 +43,8 @@ _WRONG_SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
      OR s.count_1 + s.count_2 + s.count_3 + s.count_4 <> coalesce(m.displayed, 0)
      OR s.tokens_1 + s.tokens_2 + s.tokens_3 + s.tokens_4 <> coalesce(m.tokens, 0)
      OR s.last_sequence < coalesce(m.last, 0)"""
-_MESSAGES_WITHOUT_BODY = """SELECT count(*) FROM messages m LEFT JOIN log l ON l.lsn = m.lsn
-  LEFT JOIN log d ON d.lsn = m.displayed_lsn WHERE l.body IS NULL OR d.body IS NULL"""
+_MESSAGES_WITHOUT_BODY = f"""SELECT count(*) FROM messages m LEFT {JOIN_BODY} LEFT {JOIN_DISPLAYED_BODY}
+  WHERE w.body IS NULL OR l.body IS NULL"""
 _DOCUMENTS_WITHOUT_TEXT = """SELECT namespace, id FROM documents d WHERE chunk_count + 1 <> (SELECT count(t.text)
   FROM texts t WHERE t.row_id = d.header OR t.row_id >= d.first_chunk AND t.row_id < d.first_chunk + d.chunk_count)"""
 _RECORDS_WITHOUT_BODY = """SELECT r.namespace, r.id FROM records r LEFT JOIN texts t ON t.row_id = r.body

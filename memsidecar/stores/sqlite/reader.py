@@ -26,6 +26,7 @@ from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.session_commands import find_versions
 
 _FETCH_ROWS = 200
+_BODY = "SELECT body, crc FROM log WHERE lsn = ? AND session = ? AND sequence = ?"
 _MAX_SCAN_BYTES = 4 << 20
 _MAX_INTEGER = (1 << 63) - 1
 "The largest integer of SQLite: above every lsn and time."
@@ -135,7 +136,7 @@ class Reader:
     ) -> Iterator[StoredMessage]:
         columns, join = f"{rows.DISPLAYED}, x'', 0", ""
         if query.bodies:
-            columns, join = f"{rows.DISPLAYED}, l.body, l.crc", "JOIN log l ON l.lsn = m.displayed_lsn"
+            columns, join = f"{rows.DISPLAYED}, l.body, l.crc", f"LEFT {rows.JOIN_DISPLAYED_BODY}"
         role = f"AND m.role = {int(query.role)}" if query.role else ""
         order = "DESC" if query.newest_first else "ASC"
         found = connection.execute(
@@ -172,9 +173,9 @@ class Reader:
         self, connection: sqlite3.Connection, selected: Sequence[Sequence[Any]]
     ) -> Iterator[LocatedMessage]:
         size = 0
-        for *columns, lsn, first_lsn, namespace, session_id, session, user_id in selected:
-            body = connection.execute("SELECT body, crc FROM log WHERE lsn = ?", (lsn,)).fetchone()
-            message = rows.message_of((*columns, *body), self._path)
+        for sequence, *columns, lsn, first_lsn, namespace, session_id, session, user_id in selected:
+            found = connection.execute(_BODY, (lsn, session, sequence)).fetchone()
+            message = rows.message_of((sequence, *columns, *(found or (None, None))), self._path)
             yield LocatedMessage(first_lsn, SessionKey(namespace, session_id), message, session, user_id)
             size += len(message.body)
             if size > _MAX_SCAN_BYTES:

@@ -88,6 +88,14 @@ def open_calls_column(head: SessionHead) -> str | None:
     return json.dumps(head.open_calls) if head.open_calls else None
 
 
+JOIN_BODY = "JOIN log w ON w.lsn = m.lsn AND w.session = m.session AND w.sequence = m.sequence"
+JOIN_DISPLAYED_BODY = "JOIN log l ON l.lsn = m.displayed_lsn AND l.session = m.session AND l.sequence = m.sequence"
+"""A body belongs to its message by session and sequence, too: a damaged lsn must not return another message's body.
+
+A LEFT JOIN leaves the body out, which `message_of` reports.
+"""
+
+
 def find_head(connection: sqlite3.Connection, key: SessionKey) -> SessionHead | None:
     row = connection.execute(f"{HEADS} WHERE s.namespace = ? AND s.session_id = ?", key).fetchone()
     return None if row is None else head_of(row)
