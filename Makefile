@@ -22,7 +22,8 @@ IMAGE ?= memsidecar:$(VERSION)
 SOURCE ?= unknown
 # One more than there are processors: tests wait for disks and processes about a fifth of their time.
 TEST_WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
-KILL_ROUNDS ?= 200
+ROUNDS ?= 10
+TABLE ?=
 INPUTS ?= 1000000
 SEED ?= 1
 BENCH ?=
@@ -52,7 +53,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-kills test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,17 +79,19 @@ serve: setup ## Run the sidecar on 127.0.0.1:7600, data in ./memsidecar-data (AR
 test: setup ## Run all tests except those with their own target (ARGS='-k prune' is passed on)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile $(ARGS)
 
+test-adversary: setup ## Kills, power cuts, damage, floods and hostile tenants, with a table of what held (ROUNDS=1 to 100; TABLE=docs/durability.md to publish)
+	results=$$(mktemp -d); trap 'rm -rf "$$results"' EXIT; export ROUNDS=$(ROUNDS) ADVERSARY_RESULTS=$$results; status=0; \
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal -m adversary tests/adversary tests/faults tests/faults_index tests/index $(ARGS) || status=$$?; \
+	$(BIN)/python -m tools.adversary_table "$$results" $(if $(TABLE),--write $(TABLE)) || status=1; exit $$status
+
 fuzz: setup ## Send a million arbitrary requests and page tokens, and read arbitrary files (INPUTS=10000 for less; SEED=2 for others)
 	$(BIN)/python -m tests.fuzz $(INPUTS) $(SEED)
-
-test-kills: setup ## Kill a writing sidecar with SIGKILL 200 times and look for losses (KILL_ROUNDS=20 for less)
-	KILL_ROUNDS=$(KILL_ROUNDS) $(BIN)/python -m pytest -n $(TEST_WORKERS) -m kills tests/faults tests/faults_index tests/index $(ARGS)
 
 test-long: setup ## Test bounds on RAM, disk and work, compare stores with their references over many steps, test the benchmarks
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m long tests $(ARGS)
 
 test-index-faults: setup ## Test the index of sidecars with LanceDB under damage, full disks and kills (a few minutes)
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not kills' tests/faults_index tests/index tests/scenarios/test_reindex.py $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m 'index_faults and not adversary' tests/faults_index tests/index tests/scenarios/test_reindex.py $(ARGS)
 
 test-contexts: setup ## Test contexts, facts, summaries and patterns of running sidecars (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m contexts tests/context_wire $(ARGS)

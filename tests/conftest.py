@@ -1,8 +1,7 @@
 """Fixtures of many tests: a sidecar in a separate process, and a client."""
 
 import gc
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from memsidecar.stores.lance.process_memory import defer_rest_client
+from tests.support.attempts import Attempts, save_result
 from tests.support.cached_models import cache_models
 from tests.support.process import Client, SidecarProcess
 
@@ -30,6 +30,7 @@ hypothesis_settings.load_profile("suite")
 
 # Folders and files that targets other than `make test` run, and the markers of those targets.
 MARKERS = {
+    "adversary": "adversary",
     "benchmarks": "long",
     "index/test_differential.py": "long",
     "stores/test_differential.py": "long",
@@ -103,11 +104,18 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def report_progress(capfd: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Print the progress of a test of many minutes at once, past the capture of output."""
+def attempts() -> Iterator[Attempts]:
+    """Collect the attacks of a test for the table of `make test-adversary`."""
+    counted = Attempts()
+    yield counted
+    counted.save()
 
-    def report(line: str) -> None:
-        with capfd.disabled():
-            print(line, file=sys.stderr, flush=True)
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Report attacks that were not tried, or that failed, to the same table."""
+    report = yield
+    if item.get_closest_marker("adversary") and report.outcome != "passed":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.outcome
+        save_result({"name": item.name.removeprefix("test_").replace("_", " "), report.outcome: str(reason)})
     return report

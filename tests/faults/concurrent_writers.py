@@ -10,16 +10,27 @@ import grpc
 
 from memsidecar.v1 import memory_pb2 as pb
 from tests.faults.acknowledged import Acknowledged
+from tests.faults.owned_state import OwnedState
 from tests.support.process import CALL_SECONDS, Client
 
 Action = Callable[[random.Random, Iterator[str]], None]
 
 
 class ConcurrentWriters:
-    """Writers share the sessions of `shared`. Each of `owned` belongs to one more writer, which also clears it."""
+    """Writers share the sessions of `shared`. Each of `owned` belongs to one more writer, which also clears it.
+
+    Each of `states` has a writer of its own, too.
+    """
 
     def __init__(
-        self, client: Client, acknowledged: Acknowledged, name: str, *, shared: Sequence[str], owned: Sequence[str] = ()
+        self,
+        client: Client,
+        acknowledged: Acknowledged,
+        name: str,
+        *,
+        shared: Sequence[str],
+        owned: Sequence[str] = (),
+        states: Sequence[OwnedState] = (),
     ):
         self._client = client
         self._acknowledged = acknowledged
@@ -34,6 +45,8 @@ class ConcurrentWriters:
         self._threads.append(self._thread(len(self._threads), self._prune))
         for session_id in owned:
             self._threads.append(self._thread(len(self._threads), self._clearing_of(session_id)))
+        for state in states:
+            self._threads.append(self._thread(len(self._threads), self._changes_of(state)))
 
     def _thread(self, number: int, action: Action) -> threading.Thread:
         return threading.Thread(target=self._run, args=(number, action), name=f"writer-{number}", daemon=True)
@@ -99,6 +112,9 @@ class ConcurrentWriters:
         self.pruning.set()
         self._client.memory.Prune(request, timeout=CALL_SECONDS)
         self.pruning.clear()
+
+    def _changes_of(self, state: OwnedState) -> Action:
+        return lambda random_source, _: state.write(self._client, random_source)
 
     def _clearing_of(self, session_id: str) -> Action:
         def add_and_clear(random_source: random.Random, ids: Iterator[str]) -> None:

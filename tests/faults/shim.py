@@ -1,4 +1,4 @@
-"""A library that traces, fails, delays or blocks the fsyncs of a sidecar; see `shim.c`."""
+"""Libraries that are loaded into a sidecar before all others: for its fsyncs (`shim.c`), its writes, its clock."""
 
 import atexit
 import shutil
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-SOURCE = Path(__file__).with_name("shim.c")
+SOURCES = Path(__file__).parent
 WAL = "journal.db-wal"
 DB = "journal.db"
 
@@ -22,15 +22,15 @@ class Sync(NamedTuple):
 
 
 @cache
-def library() -> str:
-    """Build the library, once for this process."""
+def library(name: str) -> str:
+    """Build the library of the source with this name, once for this process."""
     compiler = shutil.which("cc")
     if compiler is None:
-        pytest.skip("NOT TESTED: what happens at fsync. It needs a C compiler named cc, and there is none here.")
+        pytest.skip(f"NOT TESTED: what needs {name}.c in the sidecar. There is no C compiler named cc here.")
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
-    built = f"{folder}/shim.so"
-    build = [compiler, "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", built, str(SOURCE), "-ldl"]
+    built = f"{folder}/{name}.so"
+    build = [compiler, "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", built, str(SOURCES / f"{name}.c"), "-ldl"]
     subprocess.run(build, check=True)
     return built
 
@@ -41,7 +41,7 @@ class Shim:
     def __init__(self, folder: Path) -> None:
         self._trace, self._orders = folder / "trace", folder / "orders"
         self.environ = {
-            "LD_PRELOAD": library(),
+            "LD_PRELOAD": library("shim"),
             "FAULT_TRACE": str(self._trace),
             "FAULT_ORDERS": str(self._orders),
         }

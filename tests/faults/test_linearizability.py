@@ -20,11 +20,12 @@ from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.history import AddCall, Call, CountCall, History, ReadCall, run_all, timed
 from tests.faults.memory_clients import LayerClient, MemoryClient, RpcClient, key_of
 from tests.faults.recording_journal import InterferingJournal, RecordingJournal, counts_of, replay, stored
+from tests.support.attempts import Attempts, scaled
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 SESSIONS = ("a", "b", "c", "d")
 SHORT_ROUNDS = 30
-LONG_ROUNDS = 1_000
+LINEARIZABLE = "calls: the responses have one order in which each of them is right"
 
 Action = Callable[[random.Random, int, str], None]
 
@@ -116,9 +117,11 @@ def test_the_layer_is_linearizable_under_32_threads(data_dir: Path) -> None:
     run_on_layer(data_dir, SHORT_ROUNDS)
 
 
-@pytest.mark.kills
-def test_the_layer_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
-    run_on_layer(data_dir, LONG_ROUNDS)
+@pytest.mark.adversary
+def test_the_layer_is_linearizable_under_32_threads_for_longer(data_dir: Path, attempts: Attempts) -> None:
+    attack = attempts.of("32 threads that add, read, prune, annotate and clear (layer)", LINEARIZABLE)
+    with attack.attempt(32 * scaled(3)):
+        run_on_layer(data_dir, scaled(3))
 
 
 @pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.name)
@@ -164,6 +167,8 @@ def test_the_sidecar_is_linearizable_under_32_threads(data_dir: Path) -> None:
     run_over_grpc(data_dir, SHORT_ROUNDS)
 
 
-@pytest.mark.kills
-def test_the_sidecar_is_linearizable_under_32_threads_for_longer(data_dir: Path) -> None:
-    run_over_grpc(data_dir, LONG_ROUNDS)
+@pytest.mark.adversary
+def test_the_sidecar_is_linearizable_under_32_threads_for_longer(data_dir: Path, attempts: Attempts) -> None:
+    attack = attempts.of("32 threads that add, read, prune, annotate and clear (sidecar)", LINEARIZABLE)
+    with attack.attempt(32 * scaled(3)):
+        run_over_grpc(data_dir, scaled(3))

@@ -13,6 +13,7 @@ from tests.embedding.endpoint import DIMENSIONS, Endpoint, well, with_first
 from tests.endpoint.server import Behaviour, Handler, Listener, Request, hung_up, silent_until, status
 from tests.faults_index.acknowledged import FLAGS, AcknowledgedMessages, degradations
 from tests.faults_index.index_files import IndexFiles, until
+from tests.support.attempts import Attempts
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 TIMEOUT_SECONDS = 0.5
@@ -177,13 +178,20 @@ def test_an_unavailable_endpoint_disables_semantic_search_only(tmp_path: Path, s
         line.close()
 
 
-@pytest.mark.kills
-def test_when_the_endpoint_is_back_all_messages_get_vectors(tmp_path: Path, silent: Behaviour) -> None:
+@pytest.mark.adversary
+def test_when_the_endpoint_is_back_all_messages_get_vectors(
+    tmp_path: Path, silent: Behaviour, attempts: Attempts
+) -> None:
     """Three sidecars run at once, because an open circuit stays open for half a minute."""
-    for line in sidecars_with_unavailable_endpoints(tmp_path, silent):
-        check_recovered(line.acknowledged, line.client, line.sidecar.data_dir)
-        line.close()
-        IndexFiles(line.sidecar.data_dir).check_final(line.acknowledged.contents)
+    attack = attempts.of(
+        "an embedder that is down at the start, goes down later, or never responds",
+        "all messages are found by their words meanwhile; all have vectors when it is back",
+    )
+    with attack.attempt(3):
+        for line in sidecars_with_unavailable_endpoints(tmp_path, silent):
+            check_recovered(line.acknowledged, line.client, line.sidecar.data_dir)
+            line.close()
+            IndexFiles(line.sidecar.data_dir).check_final(line.acknowledged.contents)
 
 
 def test_a_rejected_text_does_not_prevent_indexing_of_others(data_dir: Path) -> None:

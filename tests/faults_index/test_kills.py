@@ -1,11 +1,9 @@
 """SIGKILL while the index is written, compacted or rebuilt: nothing is missed, and the index is completed."""
 
-import os
 import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import grpc
@@ -14,7 +12,7 @@ import pytest
 from tests.faults_index.acknowledged import FLAGS, AcknowledgedMessages
 from tests.faults_index.index_files import IndexFiles, until
 from tests.faults_index.writer import Writer
-from tests.support.kill_rounds import KILL_ROUNDS
+from tests.support.attempts import Attempts, random_source, scaled
 from tests.support.process import SidecarProcess
 
 ROUNDS_PER_NAMESPACE = 8
@@ -25,16 +23,20 @@ PHASES = ("writing", "compacting", "changing", "starting")
 class Rounds:
     """Each round writes, kills in some phase, restarts, checks everything, and waits until the index is complete."""
 
-    def __init__(self, data_dir: Path, seed: str) -> None:
-        self._random = random.Random(seed)
+    def __init__(self, data_dir: Path, chance: random.Random, attempts: Attempts) -> None:
+        self._random = chance
         self._data_dir = data_dir
         self._dimensions = 256
         self._acknowledged: dict[str, AcknowledgedMessages] = {}
+        self._attack = attempts.of(
+            "kill -9 while the index is written, compacted, rebuilt or opened",
+            "all messages are readable and found; the index has each message once when it is complete again",
+        )
 
-    def run(self, rounds: int, report_progress: Callable[[str], None] = lambda _: None) -> None:
+    def run(self, rounds: int) -> None:
         for number in range(rounds):
-            self._round(number)
-            report_progress(f"kills of the index: {number + 1} of {rounds}")
+            with self._attack.attempt():
+                self._round(number)
         with self._started() as sidecar:
             for files, acknowledged in self._namespaces():
                 # Dimensions that changed in a later round cause a rebuild of the earlier namespaces.
@@ -117,11 +119,10 @@ def _spin(seconds: float) -> None:
 
 
 def test_the_index_is_complete_after_kills(data_dir: Path) -> None:
-    Rounds(data_dir, seed=str(data_dir)).run(3)
+    Rounds(data_dir, random.Random(str(data_dir)), Attempts()).run(3)
 
 
-@pytest.mark.kills
-def test_the_index_is_complete_after_many_kills(data_dir: Path, report_progress: Callable[[str], None]) -> None:
-    seed = os.environ.get("KILL_SEED", str(time.time_ns()))
-    print(f"KILL_SEED={seed}")
-    Rounds(data_dir, seed).run(KILL_ROUNDS, report_progress)
+@pytest.mark.adversary
+@pytest.mark.parametrize("part", range(2))
+def test_the_index_is_complete_after_many_kills(data_dir: Path, part: int, attempts: Attempts) -> None:
+    Rounds(data_dir, random_source(part), attempts).run(scaled(0.1))

@@ -11,10 +11,15 @@ from memsidecar.stores.contract.index import TableFilter
 from memsidecar.stores.volatile.index import VolatileTable
 from tests.index.episodes import FIRST, comparable, partition
 from tests.index.killed_writer import NAMESPACE, entry, open_index, run
+from tests.support.attempts import Attempts, scaled
 
 # The import of this module is most of the time of a start. LanceDB itself starts a thread: imported after the fork.
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["lance_namespace"])
+
+
+ROUNDS_PER_TABLE = 6
+"A check replays the log of a table from its beginning."
 
 
 def kill_at_random(folder: Path, chance: random.Random) -> bool:
@@ -62,20 +67,30 @@ def check(folder: Path, existed: bool) -> int:
     return reached
 
 
-def rounds(folder: Path, count: int) -> None:
+def rounds(folder: Path, count: int, attempts: Attempts) -> int:
+    """Kill this often; return the watermark of the last table."""
+    attack = attempts.of(
+        "kill -9 of a writer of the index alone",
+        "the table opens without a repair, and the rest of the log makes it equal to one that was never killed",
+    )
     chance = random.Random(count)
     reached = [0]
-    for _ in range(count):
-        existed = kill_at_random(folder, chance)
-        reached.append(check(folder, existed))
-    assert reached[-1] > 10 and reached == sorted(reached), reached
+    for number in range(count):
+        with attack.attempt():
+            if number % ROUNDS_PER_TABLE == 0:
+                reached = [0]
+            table = folder / str(number // ROUNDS_PER_TABLE)
+            existed = kill_at_random(table, chance)
+            reached.append(check(table, existed))
+            assert reached == sorted(reached), reached
+    return reached[-1]
 
 
 @pytest.mark.slow
 def test_a_killed_writer_loses_and_duplicates_nothing(folder: Path) -> None:
-    rounds(folder, 3)
+    assert rounds(folder, 3, Attempts()) > 10
 
 
-@pytest.mark.kills
-def test_a_writer_that_is_killed_repeatedly_loses_and_duplicates_nothing(folder: Path) -> None:
-    rounds(folder, 25)
+@pytest.mark.adversary
+def test_a_writer_that_is_killed_repeatedly_loses_and_duplicates_nothing(folder: Path, attempts: Attempts) -> None:
+    rounds(folder, scaled(0.2), attempts)

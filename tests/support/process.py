@@ -22,7 +22,12 @@ START_SECONDS = STOP_SECONDS = CALL_SECONDS = HANG_SECONDS
 "Limits for a process that hangs, independent of the speed of the machine."
 
 
-FORKABLE_VARIABLES = frozenset({"LD_PRELOAD", "FAULT_TRACE", "FAULT_ORDERS", "WAITING_COUNTER_SOCKET"})
+FORKABLE_VARIABLES = frozenset(
+    {
+        *("LD_PRELOAD", "FAULT_TRACE", "FAULT_ORDERS", "RECORD_FOLDER", "RECORD_LOG", "CLOCK_SHIFT"),
+        "WAITING_COUNTER_SOCKET",
+    }
+)
 "Variables of a forked sidecar: the fork server has loaded the library, and the others are read when needed."
 
 
@@ -64,7 +69,10 @@ class SidecarProcess:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError(f"the sidecar did not start (exit {self.process.wait(START_SECONDS)}):\n{self.log()}")
+            code = self.process.wait(START_SECONDS)
+            self.process.stdout.close()
+            self._log.close()
+            raise AssertionError(f"the sidecar did not start (exit {code}):\n{self.log()}")
         self.ready: dict[str, str] = json.loads(line)
         self.address = self.ready["listen"]
 
