@@ -272,6 +272,23 @@ def test_a_start_that_was_killed_before_it_created_tables_is_repeated(folder: Pa
         append(journal, draft("a"))
 
 
+def test_a_start_that_was_killed_before_it_had_a_write_ahead_log_is_repeated(folder: Path) -> None:
+    """It leaves a rollback journal, which a read-only connection cannot roll back."""
+    creating = folder.with_name("creating")
+    creating.mkdir()
+    with closing(sqlite3.connect(creating / "journal.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA cache_size = 1")
+        connection.execute("BEGIN")
+        connection.execute("CREATE TABLE unfinished(content)")
+        connection.execute("INSERT INTO unfinished VALUES (zeroblob(100000))")
+        shutil.copytree(creating, folder)
+    assert (folder / "journal.db").stat().st_size and (folder / "journal.db-journal").stat().st_size
+    with opened(folder) as journal:
+        append(journal, draft("hello"))
+    with opened(folder) as journal:
+        assert contents(journal) == ["hello"]
+
+
 def test_acknowledged_messages_are_present_after_a_crash(folder: Path) -> None:
     with opened(copy_of_a_crash(folder)) as journal:
         assert [stored.sequence for stored in read(journal)] == list(range(1, 31))

@@ -86,6 +86,7 @@ def verify_before_open(path: Path, mark: HighWaterMark) -> None:
 
     Opening it for writing would restart its write-ahead log, and lose what could still be recovered.
     """
+    _roll_back_creation(path)
     if not path.exists() or path.stat().st_size == 0:
         mark.check(LogPosition(), path)
         return
@@ -93,6 +94,16 @@ def verify_before_open(path: Path, mark: HighWaterMark) -> None:
         version = version_of(connection, str(path))
         mark.check(position_of(connection) if version else LogPosition(), path)
         check_structure(connection, path, OPEN_CHECK_SECONDS)
+
+
+def _roll_back_creation(path: Path) -> None:
+    """Undo the creation of a file that ended before the file had a write-ahead log. A read-only connection cannot.
+
+    Only then is there a rollback journal. It belongs to a file without data: the mark tells if it should have some.
+    """
+    if path.with_name(f"{path.name}-journal").exists():
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def _open(path: Path) -> sqlite3.Connection:
