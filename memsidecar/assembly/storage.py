@@ -79,7 +79,10 @@ def open_index(settings: Settings) -> Index:
     defer_rest_client()
     lance = import_module("memsidecar.stores.lance.index")
     folder = settings.data_dir / INDEX_FOLDER
-    return cast(Index, lance.LanceIndex(folder, memory_bytes=settings.index_cache_bytes))
+    index = lance.LanceIndex(
+        folder, memory_bytes=settings.index_cache_bytes, vector_index_rows=settings.vector_index_messages
+    )
+    return cast(Index, index)
 
 
 def _temporary_folder(settings: Settings) -> dict[str, str]:

@@ -22,7 +22,7 @@ TOKEN = "token"
 CHECK = "check"
 MCP = "mcp"
 
-_REINDEX_SETTINGS = ("data_dir", "log_format", "log_level", "index_cache_bytes")
+_REINDEX_SETTINGS = ("data_dir", "log_format", "log_level", "index_cache_bytes", "vector_index_messages")
 
 # For each command its summary and the settings that are its flags.
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {

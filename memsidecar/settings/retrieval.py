@@ -11,6 +11,7 @@ from memsidecar.settings.types import (
     Bytes,
     Chunks,
     Dimensions,
+    Messages,
     Milliseconds,
     Name,
     OptionalFile,
@@ -52,6 +53,13 @@ class RetrievalSettings(BaseModel):
         le=64 * GIB,
         description="RAM in bytes for the messages of users who search, which are then ranked exactly and fastest. A "
         "user with more than fits (about 600 bytes a message) is searched by the index.",
+    )
+    vector_index_messages: Messages = Field(
+        default=200_000,
+        ge=256,
+        le=1_000_000_000,
+        description="Messages of a namespace from which on their vectors have an index on disk (IVF). With fewer, the "
+        "vectors are compared one by one, which is exact and slower.",
     )
 
     embedder: Literal["static", "onnx", "openai", "client"] = Field(
