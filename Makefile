@@ -111,7 +111,7 @@ image: ## Build the image memsidecar:<version> (needs docker or podman; ENGINE=,
 	DOCKER_BUILDKIT=1 $(ENGINE) build --tag $(IMAGE) --build-arg VERSION=$(VERSION) --build-arg SOURCE=$(SOURCE) \
 	  --build-arg REVISION=$$(git rev-parse HEAD) --build-arg CREATED=$$(date -u +%Y-%m-%dT%H:%M:%SZ) $(ARGS) .
 
-test-image: setup $(HADOLINT) ## Lint the Dockerfile, do its build steps, run the result as a container would (no engine; needs root)
+test-image: setup $(HADOLINT) ## Lint and build the Dockerfile (with buildah and mmdebstrap, else its steps on this machine), run and kill it as a container (needs root)
 	$(HADOLINT) Dockerfile
 	$(BIN)/python -m pytest -m image tests/image $(ARGS)
 

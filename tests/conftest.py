@@ -50,6 +50,7 @@ MARKERS = {
     "index/test_threads.py": "index_faults",
     "index/test_maintenance.py": "index_faults",
     "image/test_image.py": "image",
+    "image/test_kill.py": "image",
     "helm": "helm",
     "helm/test_apiserver.py": "apiserver",
 }

@@ -49,7 +49,7 @@ def test_every_key_is_one_of_compose(services: dict[str, dict[str, Any]]) -> Non
 
 
 def test_the_memory_is_kept_where_the_image_keeps_it(services: dict[str, dict[str, Any]]) -> None:
-    assert [volume.split(":")[1] for volume in services["memsidecar"]["volumes"]] == Dockerfile.read().volumes
+    assert [volume.split(":")[1] for volume in services["memsidecar"]["volumes"]] == Dockerfile.read().config.volumes
 
 
 def test_the_agent_shares_the_network_of_the_sidecar_and_nothing_is_published(

@@ -3,6 +3,10 @@
 import json
 import sys
 import time
+from collections.abc import Iterator
+from itertools import count
+from random import Random
+from string import ascii_lowercase
 from typing import Any
 
 import grpc
@@ -14,6 +18,7 @@ from memsidecar.v1.message_pb2 import ROLE_USER, Message
 SIDECAR, HEALTH = "127.0.0.1:7600", "127.0.0.1:7601"
 PATIENCE_SECONDS = 60
 BUDGET_TOKENS = 500
+FILL_BATCHES, FILL_BATCH_MESSAGES = 40, 100
 
 
 def tell() -> dict[str, Any]:
@@ -35,6 +40,64 @@ def ask() -> dict[str, Any]:
 def probe() -> dict[str, Any]:
     """Probe health as the kubelet does, once for each service."""
     return {name: _health(name) for name in ("", "memsidecar.v1.MemoryService")}
+
+
+def fill() -> dict[str, Any]:
+    """Add some thousand messages; return how many were acknowledged."""
+    with grpc.insecure_channel(SIDECAR) as channel:
+        memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
+        _await_retrieval()
+        added, texts = 0, _texts()
+        for _ in range(FILL_BATCHES):
+            messages = [Message(role=ROLE_USER, content=next(texts)) for _ in range(FILL_BATCH_MESSAGES)]
+            request = memory_pb2.AddBatchRequest(user_id="ben", session_id="filled", messages=messages)
+            added += len(memory.AddBatch(request).results)
+        return {"added": added}
+
+
+def write() -> None:
+    """Add messages one by one until the sidecar is gone; print the sequence of each when it is acknowledged."""
+    with grpc.insecure_channel(SIDECAR) as channel:
+        memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
+        for number in count(1):
+            message = Message(role=ROLE_USER, content=f"Step {number} is done.")
+            request = memory_pb2.AddRequest(user_id="ben", session_id="written", message=message)
+            try:
+                print(memory.Add(request).sequence, flush=True)
+            except grpc.RpcError:
+                return
+
+
+def read() -> dict[str, Any]:
+    """Return the sequences of all messages, by session, and whether a search finds the first one."""
+    with grpc.insecure_channel(SIDECAR) as channel:
+        memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
+        _await_retrieval()
+        first = next(_texts())
+        found = memory.Search(memory_pb2.SearchRequest(user_id="ben", query=first, limit=1))
+        sessions = {name: _sequences(memory, name) for name in ("filled", "written")}
+        is_found = [hit.message.content for hit in found.hits] == [first]
+        return {**sessions, "first_is_found": is_found, "degraded": list(found.degraded)}
+
+
+def _texts() -> Iterator[str]:
+    """Yield texts that have little in common: LanceDB warns if the vectors form one cluster."""
+    dice = Random(1)
+    while True:
+        yield " ".join("".join(dice.choices(ascii_lowercase, k=4)) for _ in range(8))
+
+
+def _sequences(memory: Any, session: str) -> list[int]:
+    sequences, token = [], ""
+    while True:
+        request = memory_pb2.GetAllRequest(
+            user_id="ben", session_id=session, page_size=1_000, page_token=token, include_pruned=True
+        )
+        page = memory.GetAll(request)
+        sequences += [message.sequence for message in page.messages]
+        token = page.next_page_token
+        if not token:
+            return sequences
 
 
 def _context(memory: Any) -> dict[str, Any]:
@@ -66,4 +129,7 @@ def _health(service: str) -> str:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"tell": tell, "ask": ask, "probe": probe}[sys.argv[1]]()))
+    if sys.argv[1] == "write":
+        write()
+    else:
+        print(json.dumps({"tell": tell, "ask": ask, "probe": probe, "fill": fill, "read": read}[sys.argv[1]]()))

@@ -12,6 +12,23 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
+class ImageConfig:
+    """The part of an image's configuration that an engine needs to run it."""
+
+    environment: dict[str, str]
+    user: tuple[int, int]
+    entrypoint: list[str]
+    arguments: list[str]
+    working_dir: str
+    stop_signal: str
+    volumes: list[str]
+
+    @property
+    def command(self) -> list[str]:
+        return [*self.entrypoint, *self.arguments]
+
+
+@dataclass(frozen=True)
 class Dockerfile:
     text: str
 
@@ -45,17 +62,23 @@ class Dockerfile:
         return int(uid), int(gid)
 
     @property
-    def command(self) -> list[str]:
-        """Return ENTRYPOINT and CMD, which must have the exec form."""
-        return [*json.loads(self.one("ENTRYPOINT")), *json.loads(self.one("CMD"))]
+    def config(self) -> ImageConfig:
+        """Return the configuration of the image. ENTRYPOINT, CMD and VOLUME must have the exec form."""
+        return ImageConfig(
+            environment=self.environment,
+            user=self.user,
+            entrypoint=json.loads(self.one("ENTRYPOINT")),
+            arguments=json.loads(self.one("CMD")),
+            working_dir=self.one("WORKDIR"),
+            stop_signal=self.one("STOPSIGNAL"),
+            volumes=json.loads(self.one("VOLUME")),
+        )
 
     @property
-    def entrypoint(self) -> list[str]:
-        return list(json.loads(self.one("ENTRYPOINT")))
-
-    @property
-    def volumes(self) -> list[str]:
-        return list(json.loads(self.one("VOLUME")))
+    def base(self) -> tuple[str, str]:
+        """Return the version of Python and the suite of Debian of the base image."""
+        ((version, suite),) = re.findall(r"^ARG PYTHON=python:([\d.]+)-slim-(\w+)$", self.text, flags=re.MULTILINE)
+        return version, suite
 
     @property
     def runtime_prefix(self) -> str:

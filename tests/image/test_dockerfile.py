@@ -11,7 +11,7 @@ DOCKERFILE = Dockerfile.read()
 
 def test_the_container_is_not_root_and_needs_no_shell() -> None:
     assert DOCKERFILE.user == (65532, 65532)
-    assert DOCKERFILE.command == ["memsidecar", "serve"]
+    assert DOCKERFILE.config.command == ["memsidecar", "serve"]
     assert DOCKERFILE.one("STOPSIGNAL") == "SIGTERM"
 
 
@@ -24,7 +24,7 @@ def test_its_environment_is_a_valid_setting_of_a_sidecar_behind_probes() -> None
 
 def test_the_data_is_a_volume_that_belongs_to_the_user() -> None:
     uid, gid = DOCKERFILE.user
-    assert DOCKERFILE.volumes == ["/data"] == [DOCKERFILE.one("WORKDIR")]
+    assert DOCKERFILE.config.volumes == ["/data"] == [DOCKERFILE.one("WORKDIR")]
     assert any(f"install -d -m 0700 -o {uid} -g {gid} /data" in rest for rest in DOCKERFILE.all("RUN"))
 
 
