@@ -132,6 +132,13 @@ def claims(manifests: list[Manifest], pod: Manifest) -> set[str]:
     }
 
 
+@pytest.mark.parametrize("values", VALUES, ids=lambda path: path.stem)
+def test_temporary_files_have_a_writable_folder(either_helm: Helm, values: Path) -> None:
+    for one in containers(either_helm.render(values)):
+        writable = {mount["mountPath"] for mount in one["volumeMounts"] if not mount.get("readOnly")}
+        assert {env(one)["MEMSIDECAR_DATA_DIR"], env(one).get("TMPDIR", "/tmp")} <= writable
+
+
 # -- Pod security standard "restricted", rule by rule
 
 

@@ -71,7 +71,8 @@ terminationMessagePolicy: FallbackToLogsOnError
 volumeMounts:
   - name: memsidecar-data
     mountPath: /data
-  # SQLite and LanceDB write temporary files here; the root file system is read-only.
+  # SQLite writes temporary files here; the root file system is read-only. Those of LanceDB, which are large, are in
+  # index.tmp of the data directory, where each start deletes what a killed process left. TMPDIR would change that.
   - name: memsidecar-tmp
     mountPath: /tmp
   {{- if eq .Values.listen.kind "socket" }}
