@@ -272,6 +272,13 @@ def test_a_start_that_was_killed_before_it_created_tables_is_repeated(folder: Pa
         append(journal, draft("a"))
 
 
+@pytest.mark.parametrize("name", ["lock", "journal.mark"])
+def test_a_file_that_cannot_be_written_is_refused_by_name(folder: Path, name: str) -> None:
+    (folder / name).mkdir(parents=True)
+    with pytest.raises(StartRefused, match=f"cannot write .*/{name}: "), opened(folder):
+        pass
+
+
 def test_a_start_that_was_killed_before_it_had_a_write_ahead_log_is_repeated(folder: Path) -> None:
     """It leaves a rollback journal, which a read-only connection cannot roll back."""
     creating = folder.with_name("creating")

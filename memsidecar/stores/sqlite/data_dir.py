@@ -6,6 +6,8 @@ import mmap
 import os
 import struct
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,6 +53,15 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Refuse the start with the name of the file if it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise StartRefused(f"cannot write {path}: {error.strerror}") from error
+
+
 def warn_of_unsafe_filesystem(path: Path) -> None:
     kind = filesystem_of(path)
     if kind in _UNSAFE:
@@ -74,7 +85,8 @@ class DirectoryLock:
     """Excludes a second process from the directory. The system releases the lock when this process ends."""
 
     def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with _writable(path):
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -105,9 +117,11 @@ class HighWaterMark:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        if not path.exists() or path.stat().st_size < _MARK_BYTES:
-            path.write_bytes(_MARK.ljust(_MARK_BYTES, b"\0"))
-        with path.open("r+b") as file:
+        with _writable(path):
+            if not path.exists() or path.stat().st_size < _MARK_BYTES:
+                path.write_bytes(_MARK.ljust(_MARK_BYTES, b"\0"))
+            file = path.open("r+b")
+        with file:
             self._map = mmap.mmap(file.fileno(), _MARK_BYTES)
 
     def read(self) -> LogPosition:
