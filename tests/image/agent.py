@@ -18,7 +18,8 @@ from memsidecar.v1.message_pb2 import ROLE_USER, Message
 SIDECAR, HEALTH = "127.0.0.1:7600", "127.0.0.1:7601"
 PATIENCE_SECONDS = 60
 BUDGET_TOKENS = 500
-FILL_BATCHES, FILL_BATCH_MESSAGES = 40, 100
+BATCHES = {"begun": 4, "filled": 40}
+BATCH_MESSAGES = 100
 
 
 def tell() -> dict[str, Any]:
@@ -42,15 +43,15 @@ def probe() -> dict[str, Any]:
     return {name: _health(name) for name in ("", "memsidecar.v1.MemoryService")}
 
 
-def fill() -> dict[str, Any]:
-    """Add some thousand messages; return how many were acknowledged."""
+def fill(session: str) -> dict[str, Any]:
+    """Add some hundred or thousand messages; return how many were acknowledged."""
     with grpc.insecure_channel(SIDECAR) as channel:
         memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         _await_retrieval()
-        added, texts = 0, _texts()
-        for _ in range(FILL_BATCHES):
-            messages = [Message(role=ROLE_USER, content=next(texts)) for _ in range(FILL_BATCH_MESSAGES)]
-            request = memory_pb2.AddBatchRequest(user_id="ben", session_id="filled", messages=messages)
+        added, texts = 0, _texts(session)
+        for _ in range(BATCHES[session]):
+            messages = [Message(role=ROLE_USER, content=next(texts)) for _ in range(BATCH_MESSAGES)]
+            request = memory_pb2.AddBatchRequest(user_id="ben", session_id=session, messages=messages)
             added += len(memory.AddBatch(request).results)
         return {"added": added}
 
@@ -73,16 +74,15 @@ def read() -> dict[str, Any]:
     with grpc.insecure_channel(SIDECAR) as channel:
         memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         _await_retrieval()
-        first = next(_texts())
+        first = next(_texts("filled"))
         found = memory.Search(memory_pb2.SearchRequest(user_id="ben", query=first, limit=1))
-        sessions = {name: _sequences(memory, name) for name in ("filled", "written")}
+        sessions = {name: _sequences(memory, name) for name in (*BATCHES, "written")}
         is_found = [hit.message.content for hit in found.hits] == [first]
         return {**sessions, "first_is_found": is_found, "degraded": list(found.degraded)}
 
 
-def _texts() -> Iterator[str]:
-    """Yield texts that have little in common: LanceDB warns if the vectors form one cluster."""
-    dice = Random(1)
+def _texts(session: str) -> Iterator[str]:
+    dice = Random(session)
     while True:
         yield " ".join("".join(dice.choices(ascii_lowercase, k=4)) for _ in range(8))
 
@@ -129,7 +129,11 @@ def _health(service: str) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "write":
-        write()
-    else:
-        print(json.dumps({"tell": tell, "ask": ask, "probe": probe, "fill": fill, "read": read}[sys.argv[1]]()))
+    tasks = {"tell": tell, "ask": ask, "probe": probe, "read": read}
+    match sys.argv[1:]:
+        case ["write"]:
+            write()
+        case ["fill", session]:
+            print(json.dumps(fill(session)))
+        case [task]:
+            print(json.dumps(tasks[task]()))

@@ -164,9 +164,9 @@ class Container:
         words = [*enter, "/usr/bin/env", "-i", *variables, *command]
         return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
 
-    def agent(self, task: str) -> dict[str, Any]:
+    def agent(self, *task: str) -> dict[str, Any]:
         """Run tests/image/agent.py in the container's network; return its output."""
-        done = self.beside(sys.executable, "-m", "tests.image.agent", task)
+        done = self.beside(sys.executable, "-m", "tests.image.agent", *task)
         assert done.returncode == 0, done.stderr + self.log()
         seen: dict[str, Any] = json.loads(done.stdout)
         return seen
