@@ -117,6 +117,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Report attacks that were not tried, or that failed, to the same table."""
     report = yield
     if item.get_closest_marker("adversary") and report.outcome != "passed":
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.outcome
-        save_result({"name": item.name.removeprefix("test_").replace("_", " "), report.outcome: str(reason)})
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+        save_result({"name": item.name.removeprefix("test_").replace("_", " "), report.outcome: reason})
     return report

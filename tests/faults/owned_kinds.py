@@ -222,6 +222,12 @@ class SummaryState(OwnedState):
         assert [message.sequence for message in messages] == list(range(1, len(messages) + 1))
         return len(messages), summary.last_sequence
 
+    def acknowledged(self, response: Any, expected: Any) -> Any:
+        """Return what the response says of the summary: a failed one leaves the old one."""
+        if isinstance(response, knowledge.SummarizeResponse):
+            return expected[0], response.summary.last_sequence
+        return expected
+
     def next_change(self, client: Client, chance: random.Random) -> NextChange:
         count, covered = self.state
         if count > covered and chance.random() < 0.4:
