@@ -248,6 +248,9 @@ _BUILDERS: dict[str, Callable[[StepRequest], Proto | list[Proto]]] = {
     "GetSession": lambda request: session.GetSessionRequest(**request.scope_ids),
     "SetPolicy": _policy,
     "DeleteSession": lambda request: session.DeleteSessionRequest(**request.scope_ids, dry_run=request.step.way > 1),
+    "ForgetUser": lambda request: session.ForgetUserRequest(
+        namespace=request.tenant.namespace, user_id=request.step.user_id, dry_run=request.step.way > 1
+    ),
     "PutFacts": _facts,
     "ListFacts": lambda request: knowledge.ListFactsRequest(**request.scope_ids, include_history=True),
     "DeleteFact": lambda request: knowledge.DeleteFactRequest(**request.scope_ids, fact_id=request.fact_id),

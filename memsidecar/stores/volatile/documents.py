@@ -61,14 +61,16 @@ class DocumentTable:
         return DocumentDeleted(self._delete(name).chunk_count)
 
     def of_session(self, key: SessionKey) -> Sequence[StoredDocument]:
-        return [document for document in self._all() if key.session_id and _session(document.owner) == key]
+        """Return the documents that a session owns, in the order of their ids."""
+        owned = [document for document in self._all() if key.session_id and _session(document.owner) == key]
+        return sorted(owned, key=lambda document: (document.owner.user_id, document.id))
 
     def of_owner(self, owner: Owner) -> Sequence[StoredDocument]:
         return [document for document in self._all() if document.owner == owner]
 
     def remove(self, documents: Iterable[StoredDocument]) -> None:
-        for name in sorted((document.owner, document.id) for document in documents):
-            self._delete(name)
+        for document in documents:
+            self._delete((document.owner, document.id))
 
     def _delete(self, name: tuple[Owner, str]) -> StoredDocument:
         document = self._documents.pop(name)

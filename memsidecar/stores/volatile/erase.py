@@ -55,5 +55,6 @@ def plan_user(
     owner = Owner(command.namespace, command.user_id)
     derived = [name for each in sessions for name in records.erased_with(each.key, command.user_id, True)]
     owned = [document for each in sessions for document in documents.of_session(each.key)]
+    owned = sorted((*owned, *documents.of_owner(owner)), key=lambda document: document.row_id)
     names = dict.fromkeys((*derived, *records.of_owner(owner)))
-    return ErasurePlan(sessions, [*owned, *documents.of_owner(owner)], list(names), len(sessions))
+    return ErasurePlan(sessions, owned, list(names), len(sessions))
