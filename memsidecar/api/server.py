@@ -27,6 +27,8 @@ SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 HARD_REQUEST_BYTES_FACTOR = 2
 MAX_HEALTH_CALLS = 4_000
+LAST_CALLS_SECONDS = 1.0
+"Calls that arrive when the drain ends get their error within this time. gRPC would cancel them, without details."
 MAX_CONNECTION_CALLS = 64
 "Calls of one connection, in addition to streams. Further calls wait in the client."
 MAX_UNACCEPTED_CALLS = 8_000
@@ -187,7 +189,7 @@ class Server:
         """Report NOT_SERVING, drain pending calls, then close."""
         await self._health.enter_graceful_shutdown()
         await self._factory.limits.drain(drain_seconds)
-        await self._main.stop(None)
+        await self._main.stop(LAST_CALLS_SECONDS)
         self._watch.cancel()
         await self._health_only.stop(None)
 
