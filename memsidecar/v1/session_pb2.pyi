@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import knowledge_pb2 as _knowledge_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
@@ -24,6 +25,7 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_FACT: _ClassVar[EventKind]
     EVENT_KIND_SUMMARY: _ClassVar[EventKind]
     EVENT_KIND_FORGOTTEN: _ClassVar[EventKind]
+    EVENT_KIND_HEARTBEAT: _ClassVar[EventKind]
 EVENT_KIND_UNSPECIFIED: EventKind
 EVENT_KIND_ADDED: EventKind
 EVENT_KIND_PRUNED: EventKind
@@ -33,21 +35,44 @@ EVENT_KIND_INDEXED: EventKind
 EVENT_KIND_FACT: EventKind
 EVENT_KIND_SUMMARY: EventKind
 EVENT_KIND_FORGOTTEN: EventKind
+EVENT_KIND_HEARTBEAT: EventKind
 
 class SessionPolicy(_message.Message):
-    __slots__ = ("auto_prune_tokens", "strategy", "summarize", "model")
+    __slots__ = ("auto_prune_tokens", "strategy", "summarize", "model", "retention")
     AUTO_PRUNE_TOKENS_FIELD_NUMBER: _ClassVar[int]
     STRATEGY_FIELD_NUMBER: _ClassVar[int]
     SUMMARIZE_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_FIELD_NUMBER: _ClassVar[int]
     auto_prune_tokens: int
     strategy: _memory_pb2.PruneStrategy
     summarize: bool
     model: str
-    def __init__(self, auto_prune_tokens: _Optional[int] = ..., strategy: _Optional[_Union[_memory_pb2.PruneStrategy, str]] = ..., summarize: _Optional[bool] = ..., model: _Optional[str] = ...) -> None: ...
+    retention: Retention
+    def __init__(self, auto_prune_tokens: _Optional[int] = ..., strategy: _Optional[_Union[_memory_pb2.PruneStrategy, str]] = ..., summarize: _Optional[bool] = ..., model: _Optional[str] = ..., retention: _Optional[_Union[Retention, _Mapping]] = ...) -> None: ...
+
+class RetentionLimits(_message.Message):
+    __slots__ = ("max_age", "max_count")
+    MAX_AGE_FIELD_NUMBER: _ClassVar[int]
+    MAX_COUNT_FIELD_NUMBER: _ClassVar[int]
+    max_age: _duration_pb2.Duration
+    max_count: int
+    def __init__(self, max_age: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_count: _Optional[int] = ...) -> None: ...
+
+class Retention(_message.Message):
+    __slots__ = ("messages", "facts", "artifacts", "documents")
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    FACTS_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACTS_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    messages: RetentionLimits
+    facts: RetentionLimits
+    artifacts: RetentionLimits
+    documents: RetentionLimits
+    def __init__(self, messages: _Optional[_Union[RetentionLimits, _Mapping]] = ..., facts: _Optional[_Union[RetentionLimits, _Mapping]] = ..., artifacts: _Optional[_Union[RetentionLimits, _Mapping]] = ..., documents: _Optional[_Union[RetentionLimits, _Mapping]] = ...) -> None: ...
 
 class Session(_message.Message):
-    __slots__ = ("namespace", "user_id", "session_id", "create_time", "last_active", "stats", "policy", "watermarks")
+    __slots__ = ("namespace", "user_id", "session_id", "create_time", "last_active", "stats", "policy", "watermarks", "retention")
     class WatermarksEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -63,6 +88,7 @@ class Session(_message.Message):
     STATS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     WATERMARKS_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     user_id: str
     session_id: str
@@ -71,7 +97,8 @@ class Session(_message.Message):
     stats: _message_pb2.SessionStats
     policy: SessionPolicy
     watermarks: _containers.ScalarMap[str, int]
-    def __init__(self, namespace: _Optional[str] = ..., user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_active: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stats: _Optional[_Union[_message_pb2.SessionStats, _Mapping]] = ..., policy: _Optional[_Union[SessionPolicy, _Mapping]] = ..., watermarks: _Optional[_Mapping[str, int]] = ...) -> None: ...
+    retention: Retention
+    def __init__(self, namespace: _Optional[str] = ..., user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_active: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stats: _Optional[_Union[_message_pb2.SessionStats, _Mapping]] = ..., policy: _Optional[_Union[SessionPolicy, _Mapping]] = ..., watermarks: _Optional[_Mapping[str, int]] = ..., retention: _Optional[_Union[Retention, _Mapping]] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
     __slots__ = ("namespace", "user_id", "page_size", "page_token")
@@ -201,8 +228,28 @@ class ForgetUserResponse(_message.Message):
     receipt: ErasureReceipt
     def __init__(self, receipt: _Optional[_Union[ErasureReceipt, _Mapping]] = ...) -> None: ...
 
+class ArchivedSession(_message.Message):
+    __slots__ = ("create_time", "last_active", "last_sequence")
+    CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_ACTIVE_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    create_time: _timestamp_pb2.Timestamp
+    last_active: _timestamp_pb2.Timestamp
+    last_sequence: int
+    def __init__(self, create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_active: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_sequence: _Optional[int] = ...) -> None: ...
+
+class Calibration(_message.Message):
+    __slots__ = ("model", "factor", "reports")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    FACTOR_FIELD_NUMBER: _ClassVar[int]
+    REPORTS_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    factor: float
+    reports: int
+    def __init__(self, model: _Optional[str] = ..., factor: _Optional[float] = ..., reports: _Optional[int] = ...) -> None: ...
+
 class ArchiveRecord(_message.Message):
-    __slots__ = ("user_id", "session_id", "message", "fact", "summary", "artifact", "document", "policy", "pruned")
+    __slots__ = ("user_id", "session_id", "message", "fact", "summary", "artifact", "document", "policy", "calibration", "session", "pruned", "version", "displayed", "learned")
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
@@ -211,7 +258,12 @@ class ArchiveRecord(_message.Message):
     ARTIFACT_FIELD_NUMBER: _ClassVar[int]
     DOCUMENT_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
+    CALIBRATION_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     PRUNED_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    DISPLAYED_FIELD_NUMBER: _ClassVar[int]
+    LEARNED_FIELD_NUMBER: _ClassVar[int]
     user_id: str
     session_id: str
     message: _message_pb2.Message
@@ -220,8 +272,13 @@ class ArchiveRecord(_message.Message):
     artifact: _knowledge_pb2.Artifact
     document: _knowledge_pb2.Document
     policy: SessionPolicy
+    calibration: Calibration
+    session: ArchivedSession
     pruned: bool
-    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., message: _Optional[_Union[_message_pb2.Message, _Mapping]] = ..., fact: _Optional[_Union[_knowledge_pb2.Fact, _Mapping]] = ..., summary: _Optional[_Union[_knowledge_pb2.Summary, _Mapping]] = ..., artifact: _Optional[_Union[_knowledge_pb2.Artifact, _Mapping]] = ..., document: _Optional[_Union[_knowledge_pb2.Document, _Mapping]] = ..., policy: _Optional[_Union[SessionPolicy, _Mapping]] = ..., pruned: _Optional[bool] = ...) -> None: ...
+    version: int
+    displayed: _message_pb2.Message
+    learned: bool
+    def __init__(self, user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., message: _Optional[_Union[_message_pb2.Message, _Mapping]] = ..., fact: _Optional[_Union[_knowledge_pb2.Fact, _Mapping]] = ..., summary: _Optional[_Union[_knowledge_pb2.Summary, _Mapping]] = ..., artifact: _Optional[_Union[_knowledge_pb2.Artifact, _Mapping]] = ..., document: _Optional[_Union[_knowledge_pb2.Document, _Mapping]] = ..., policy: _Optional[_Union[SessionPolicy, _Mapping]] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ..., session: _Optional[_Union[ArchivedSession, _Mapping]] = ..., pruned: _Optional[bool] = ..., version: _Optional[int] = ..., displayed: _Optional[_Union[_message_pb2.Message, _Mapping]] = ..., learned: _Optional[bool] = ...) -> None: ...
 
 class ExportRequest(_message.Message):
     __slots__ = ("namespace", "user_id", "session_id", "cursor")
@@ -244,20 +301,24 @@ class ExportResponse(_message.Message):
     def __init__(self, record: _Optional[_Union[ArchiveRecord, _Mapping]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ImportRequest(_message.Message):
-    __slots__ = ("namespace", "record")
+    __slots__ = ("namespace", "record", "override_erasures")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     RECORD_FIELD_NUMBER: _ClassVar[int]
+    OVERRIDE_ERASURES_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     record: ArchiveRecord
-    def __init__(self, namespace: _Optional[str] = ..., record: _Optional[_Union[ArchiveRecord, _Mapping]] = ...) -> None: ...
+    override_erasures: bool
+    def __init__(self, namespace: _Optional[str] = ..., record: _Optional[_Union[ArchiveRecord, _Mapping]] = ..., override_erasures: _Optional[bool] = ...) -> None: ...
 
 class ImportResponse(_message.Message):
-    __slots__ = ("durable_count", "duplicate_count")
+    __slots__ = ("durable_count", "duplicate_count", "forgotten_count")
     DURABLE_COUNT_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FORGOTTEN_COUNT_FIELD_NUMBER: _ClassVar[int]
     durable_count: int
     duplicate_count: int
-    def __init__(self, durable_count: _Optional[int] = ..., duplicate_count: _Optional[int] = ...) -> None: ...
+    forgotten_count: int
+    def __init__(self, durable_count: _Optional[int] = ..., duplicate_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ...) -> None: ...
 
 class WatchRequest(_message.Message):
     __slots__ = ("namespace", "user_id", "session_id", "cursor")

@@ -367,7 +367,7 @@ type BuildContextRequest struct {
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// Required. For an unknown session the context is built from the other sources.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The query for retrieval. Empty: the newest user message.
+	// The query for retrieval, at most 1 MiB. Empty: the newest user message.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
 	// Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base, has the
 	// default budget, and is answered with a warning in the receipt.

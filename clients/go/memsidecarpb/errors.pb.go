@@ -49,9 +49,9 @@ const (
 	// largest mandatory part: "system_prompt", "newest user message", "pinned facts", "tool_schemas_json" or
 	// "reserve_output_tokens".
 	ErrorReason_ERROR_REASON_BUDGET_TOO_SMALL ErrorReason = 6
-	// RESOURCE_EXHAUSTED: a message of more than 1 MiB (setting max_message_bytes), a request of more than 4 MiB, a
-	// batch of more than 10,000 messages, a document of more than 3 MiB (setting max_document_bytes), or a context
-	// whose response would exceed 4 MiB. A retry does not help.
+	// RESOURCE_EXHAUSTED: a message of more than 1 MiB (setting max_message_bytes), a query of more than 1 MiB, a request
+	// of more than 4 MiB, a batch of more than 10,000 messages, a document of more than 3 MiB (setting
+	// max_document_bytes), or a context whose response would exceed 4 MiB. A retry does not help.
 	ErrorReason_ERROR_REASON_TOO_LARGE ErrorReason = 7
 	// RESOURCE_EXHAUSTED: the namespace exceeds its request rate, its concurrency limit, or its limit on unread
 	// response bytes. RetryInfo says how long to wait.
@@ -81,6 +81,8 @@ const (
 	// INTERNAL: a bug in the sidecar, never caused by invalid input. The message has no details; the sidecar's log has
 	// them.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 19
+	// RESOURCE_EXHAUSTED; metadata: cursor. The caller of Watch does not read its events. Watch again from the cursor.
+	ErrorReason_ERROR_REASON_SLOW_READER ErrorReason = 20
 )
 
 // Enum value maps for ErrorReason.
@@ -106,6 +108,7 @@ var (
 		17: "ERROR_REASON_DATA_CORRUPTED",
 		18: "ERROR_REASON_NOT_IMPLEMENTED",
 		19: "ERROR_REASON_INTERNAL",
+		20: "ERROR_REASON_SLOW_READER",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":            0,
@@ -128,6 +131,7 @@ var (
 		"ERROR_REASON_DATA_CORRUPTED":         17,
 		"ERROR_REASON_NOT_IMPLEMENTED":        18,
 		"ERROR_REASON_INTERNAL":               19,
+		"ERROR_REASON_SLOW_READER":            20,
 	}
 )
 
@@ -162,7 +166,7 @@ var File_memsidecar_v1_errors_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1amemsidecar/v1/errors.proto\x12\rmemsidecar.v1*\x8d\x05\n" +
+	"\x1amemsidecar/v1/errors.proto\x12\rmemsidecar.v1*\xab\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1a\n" +
@@ -184,7 +188,8 @@ const file_memsidecar_v1_errors_proto_rawDesc = "" +
 	"\x17ERROR_REASON_OVERLOADED\x10\x10\x12\x1f\n" +
 	"\x1bERROR_REASON_DATA_CORRUPTED\x10\x11\x12 \n" +
 	"\x1cERROR_REASON_NOT_IMPLEMENTED\x10\x12\x12\x19\n" +
-	"\x15ERROR_REASON_INTERNAL\x10\x13b\x06proto3"
+	"\x15ERROR_REASON_INTERNAL\x10\x13\x12\x1c\n" +
+	"\x18ERROR_REASON_SLOW_READER\x10\x14b\x06proto3"
 
 var (
 	file_memsidecar_v1_errors_proto_rawDescOnce sync.Once

@@ -1741,7 +1741,7 @@ type SearchDocumentsRequest struct {
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The session's documents are searched in addition to the namespace's. A session of another user is rejected.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Required. Matched as in the hybrid mode of Search.
+	// Required, at most 1 MiB. Matched as in the hybrid mode of Search.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
 	// 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting documents_top_k_max).
 	Limit int32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`

@@ -1417,7 +1417,7 @@ type SearchRequest struct {
 	UserId string `protobuf:"bytes,2,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// The session, for SCOPE_SESSION. Optional if user_id is given.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The text to search for. Required, unless query_vector is given and the mode is semantic.
+	// The text to search for, at most 1 MiB. Required, unless query_vector is given and the mode is semantic.
 	Query string `protobuf:"bytes,4,opt,name=query,proto3" json:"query,omitempty"`
 	// Unspecified: hybrid.
 	Mode SearchMode `protobuf:"varint,5,opt,name=mode,proto3,enum=memsidecar.v1.SearchMode" json:"mode,omitempty"`

@@ -9,6 +9,7 @@ package memsidecarpb
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -44,6 +45,8 @@ const (
 	EventKind_EVENT_KIND_SUMMARY EventKind = 7
 	// A message, a session or a user was erased; `id` is the message's if it was a message.
 	EventKind_EVENT_KIND_FORGOTTEN EventKind = 8
+	// Nothing happened. Its cursor is as good as that of an event.
+	EventKind_EVENT_KIND_HEARTBEAT EventKind = 9
 )
 
 // Enum value maps for EventKind.
@@ -58,6 +61,7 @@ var (
 		6: "EVENT_KIND_FACT",
 		7: "EVENT_KIND_SUMMARY",
 		8: "EVENT_KIND_FORGOTTEN",
+		9: "EVENT_KIND_HEARTBEAT",
 	}
 	EventKind_value = map[string]int32{
 		"EVENT_KIND_UNSPECIFIED": 0,
@@ -69,6 +73,7 @@ var (
 		"EVENT_KIND_FACT":        6,
 		"EVENT_KIND_SUMMARY":     7,
 		"EVENT_KIND_FORGOTTEN":   8,
+		"EVENT_KIND_HEARTBEAT":   9,
 	}
 )
 
@@ -112,7 +117,10 @@ type SessionPolicy struct {
 	Summarize bool `protobuf:"varint,3,opt,name=summarize,proto3" json:"summarize,omitempty"`
 	// The model of the session, which determines tokenizer and budget. Empty: the server's default tokenizer. "short",
 	// "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
-	Model         string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
+	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
+	// What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the settings
+	// retention_*.
+	Retention     *Retention `protobuf:"bytes,5,opt,name=retention,proto3" json:"retention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -175,6 +183,143 @@ func (x *SessionPolicy) GetModel() string {
 	return ""
 }
 
+func (x *SessionPolicy) GetRetention() *Retention {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
+// Limits on the age and the number of one kind of items. What exceeds a limit is erased in the background, oldest
+// first.
+type RetentionLimits struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Items older than this are erased. Absent: no limit.
+	MaxAge *durationpb.Duration `protobuf:"bytes,1,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
+	// The newest ones are kept. 0: no limit.
+	MaxCount      int32 `protobuf:"varint,2,opt,name=max_count,json=maxCount,proto3" json:"max_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetentionLimits) Reset() {
+	*x = RetentionLimits{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetentionLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetentionLimits) ProtoMessage() {}
+
+func (x *RetentionLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetentionLimits.ProtoReflect.Descriptor instead.
+func (*RetentionLimits) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RetentionLimits) GetMaxAge() *durationpb.Duration {
+	if x != nil {
+		return x.MaxAge
+	}
+	return nil
+}
+
+func (x *RetentionLimits) GetMaxCount() int32 {
+	if x != nil {
+		return x.MaxCount
+	}
+	return 0
+}
+
+// What is kept of each layer, and for how long. An absent limit means no limit.
+type Retention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Messages of a session, pruned ones included. An exchange is erased as a whole, when its newest message exceeds the
+	// limit. Erased like with ForgetMessage. A message with the metadata of a legal hold (setting legal_hold_tag) stays.
+	Messages *RetentionLimits `protobuf:"bytes,1,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Facts of an owner, by last_updated. Pinned facts stay.
+	Facts *RetentionLimits `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
+	// Artifacts of a session, by create_time.
+	Artifacts *RetentionLimits `protobuf:"bytes,3,opt,name=artifacts,proto3" json:"artifacts,omitempty"`
+	// Documents of an owner, by create_time.
+	Documents     *RetentionLimits `protobuf:"bytes,4,opt,name=documents,proto3" json:"documents,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Retention) Reset() {
+	*x = Retention{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Retention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Retention) ProtoMessage() {}
+
+func (x *Retention) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Retention.ProtoReflect.Descriptor instead.
+func (*Retention) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Retention) GetMessages() *RetentionLimits {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *Retention) GetFacts() *RetentionLimits {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+func (x *Retention) GetArtifacts() *RetentionLimits {
+	if x != nil {
+		return x.Artifacts
+	}
+	return nil
+}
+
+func (x *Retention) GetDocuments() *RetentionLimits {
+	if x != nil {
+		return x.Documents
+	}
+	return nil
+}
+
 // One session.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -196,14 +341,17 @@ type Session struct {
 	// "semantic.facts", "summaries" and "procedural" (patterns). A task whose watermark is stats.last_sequence has no
 	// work left in the session. For "summaries" this means that every due summary is made, not that the summary covers
 	// every message. "episodic" is absent without an index and until the index is open.
-	Watermarks    map[string]int64 `protobuf:"bytes,8,rep,name=watermarks,proto3" json:"watermarks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Watermarks map[string]int64 `protobuf:"bytes,8,rep,name=watermarks,proto3" json:"watermarks,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// The retention in force: the session's policy, else the namespace's default policy, else the settings. Absent:
+	// everything is kept.
+	Retention     *Retention `protobuf:"bytes,9,opt,name=retention,proto3" json:"retention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[1]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -215,7 +363,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[1]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -228,7 +376,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{1}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Session) GetNamespace() string {
@@ -287,6 +435,13 @@ func (x *Session) GetWatermarks() map[string]int64 {
 	return nil
 }
 
+func (x *Session) GetRetention() *Retention {
+	if x != nil {
+		return x.Retention
+	}
+	return nil
+}
+
 // Selects the sessions to list.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -304,7 +459,7 @@ type ListSessionsRequest struct {
 
 func (x *ListSessionsRequest) Reset() {
 	*x = ListSessionsRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[2]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +471,7 @@ func (x *ListSessionsRequest) String() string {
 func (*ListSessionsRequest) ProtoMessage() {}
 
 func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[2]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +484,7 @@ func (x *ListSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{2}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListSessionsRequest) GetNamespace() string {
@@ -373,7 +528,7 @@ type ListSessionsResponse struct {
 
 func (x *ListSessionsResponse) Reset() {
 	*x = ListSessionsResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -385,7 +540,7 @@ func (x *ListSessionsResponse) String() string {
 func (*ListSessionsResponse) ProtoMessage() {}
 
 func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[3]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -398,7 +553,7 @@ func (x *ListSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{3}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListSessionsResponse) GetSessions() []*Session {
@@ -430,7 +585,7 @@ type GetSessionRequest struct {
 
 func (x *GetSessionRequest) Reset() {
 	*x = GetSessionRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -442,7 +597,7 @@ func (x *GetSessionRequest) String() string {
 func (*GetSessionRequest) ProtoMessage() {}
 
 func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[4]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -455,7 +610,7 @@ func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
 func (*GetSessionRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{4}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetSessionRequest) GetNamespace() string {
@@ -490,7 +645,7 @@ type GetSessionResponse struct {
 
 func (x *GetSessionResponse) Reset() {
 	*x = GetSessionResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -502,7 +657,7 @@ func (x *GetSessionResponse) String() string {
 func (*GetSessionResponse) ProtoMessage() {}
 
 func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[5]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -515,7 +670,7 @@ func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
 func (*GetSessionResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{5}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetSessionResponse) GetSession() *Session {
@@ -542,7 +697,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +709,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[6]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +722,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{6}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SetPolicyRequest) GetNamespace() string {
@@ -609,7 +764,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -621,7 +776,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[7]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -634,7 +789,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{7}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SetPolicyResponse) GetPolicy() *SessionPolicy {
@@ -670,7 +825,7 @@ type ErasureReceipt struct {
 
 func (x *ErasureReceipt) Reset() {
 	*x = ErasureReceipt{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -682,7 +837,7 @@ func (x *ErasureReceipt) String() string {
 func (*ErasureReceipt) ProtoMessage() {}
 
 func (x *ErasureReceipt) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -695,7 +850,7 @@ func (x *ErasureReceipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErasureReceipt.ProtoReflect.Descriptor instead.
 func (*ErasureReceipt) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ErasureReceipt) GetMessages() int32 {
@@ -771,7 +926,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +938,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +951,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DeleteSessionRequest) GetNamespace() string {
@@ -838,7 +993,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +1005,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +1018,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteSessionResponse) GetReceipt() *ErasureReceipt {
@@ -892,7 +1047,7 @@ type ForgetMessageRequest struct {
 
 func (x *ForgetMessageRequest) Reset() {
 	*x = ForgetMessageRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +1059,7 @@ func (x *ForgetMessageRequest) String() string {
 func (*ForgetMessageRequest) ProtoMessage() {}
 
 func (x *ForgetMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +1072,7 @@ func (x *ForgetMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetMessageRequest.ProtoReflect.Descriptor instead.
 func (*ForgetMessageRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ForgetMessageRequest) GetNamespace() string {
@@ -966,7 +1121,7 @@ type ForgetMessageResponse struct {
 
 func (x *ForgetMessageResponse) Reset() {
 	*x = ForgetMessageResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -978,7 +1133,7 @@ func (x *ForgetMessageResponse) String() string {
 func (*ForgetMessageResponse) ProtoMessage() {}
 
 func (x *ForgetMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -991,7 +1146,7 @@ func (x *ForgetMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetMessageResponse.ProtoReflect.Descriptor instead.
 func (*ForgetMessageResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ForgetMessageResponse) GetReceipt() *ErasureReceipt {
@@ -1016,7 +1171,7 @@ type ForgetUserRequest struct {
 
 func (x *ForgetUserRequest) Reset() {
 	*x = ForgetUserRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1183,7 @@ func (x *ForgetUserRequest) String() string {
 func (*ForgetUserRequest) ProtoMessage() {}
 
 func (x *ForgetUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1196,7 @@ func (x *ForgetUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetUserRequest.ProtoReflect.Descriptor instead.
 func (*ForgetUserRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ForgetUserRequest) GetNamespace() string {
@@ -1076,7 +1231,7 @@ type ForgetUserResponse struct {
 
 func (x *ForgetUserResponse) Reset() {
 	*x = ForgetUserResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1088,7 +1243,7 @@ func (x *ForgetUserResponse) String() string {
 func (*ForgetUserResponse) ProtoMessage() {}
 
 func (x *ForgetUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1101,7 +1256,7 @@ func (x *ForgetUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetUserResponse.ProtoReflect.Descriptor instead.
 func (*ForgetUserResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{14}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ForgetUserResponse) GetReceipt() *ErasureReceipt {
@@ -1109,6 +1264,134 @@ func (x *ForgetUserResponse) GetReceipt() *ErasureReceipt {
 		return x.Receipt
 	}
 	return nil
+}
+
+// The session of an archive, apart from its messages.
+type ArchivedSession struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Time of the first write.
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Time of the last write.
+	LastActive *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=last_active,json=lastActive,proto3" json:"last_active,omitempty"`
+	// The highest assigned sequence.
+	LastSequence  int64 `protobuf:"varint,3,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchivedSession) Reset() {
+	*x = ArchivedSession{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchivedSession) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchivedSession) ProtoMessage() {}
+
+func (x *ArchivedSession) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchivedSession.ProtoReflect.Descriptor instead.
+func (*ArchivedSession) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ArchivedSession) GetCreateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreateTime
+	}
+	return nil
+}
+
+func (x *ArchivedSession) GetLastActive() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastActive
+	}
+	return nil
+}
+
+func (x *ArchivedSession) GetLastSequence() int64 {
+	if x != nil {
+		return x.LastSequence
+	}
+	return 0
+}
+
+// What the sidecar has learned about the token counts of a model, from ReportUsage.
+type Calibration struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The model.
+	Model string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	// Reported tokens divided by counted tokens.
+	Factor float64 `protobuf:"fixed64,2,opt,name=factor,proto3" json:"factor,omitempty"`
+	// The number of reports.
+	Reports       int64 `protobuf:"varint,3,opt,name=reports,proto3" json:"reports,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Calibration) Reset() {
+	*x = Calibration{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Calibration) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Calibration) ProtoMessage() {}
+
+func (x *Calibration) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Calibration.ProtoReflect.Descriptor instead.
+func (*Calibration) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Calibration) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Calibration) GetFactor() float64 {
+	if x != nil {
+		return x.Factor
+	}
+	return 0
+}
+
+func (x *Calibration) GetReports() int64 {
+	if x != nil {
+		return x.Reports
+	}
+	return 0
 }
 
 // One record of an archive.
@@ -1128,16 +1411,24 @@ type ArchiveRecord struct {
 	//	*ArchiveRecord_Artifact
 	//	*ArchiveRecord_Document
 	//	*ArchiveRecord_Policy
+	//	*ArchiveRecord_Calibration
+	//	*ArchiveRecord_Session
 	Record isArchiveRecord_Record `protobuf_oneof:"record"`
 	// The message is pruned.
-	Pruned        bool `protobuf:"varint,9,opt,name=pruned,proto3" json:"pruned,omitempty"`
+	Pruned bool `protobuf:"varint,9,opt,name=pruned,proto3" json:"pruned,omitempty"`
+	// The version of the record format, 1. 0 means 1. Import rejects versions that it does not know.
+	Version int32 `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
+	// The content of the message in the window, if it was offloaded or shortened. `message` is the original.
+	Displayed *Message `protobuf:"bytes,11,opt,name=displayed,proto3" json:"displayed,omitempty"`
+	// The facts of this message were learned already: Import does not learn them again.
+	Learned       bool `protobuf:"varint,14,opt,name=learned,proto3" json:"learned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ArchiveRecord) Reset() {
 	*x = ArchiveRecord{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1440,7 @@ func (x *ArchiveRecord) String() string {
 func (*ArchiveRecord) ProtoMessage() {}
 
 func (x *ArchiveRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1453,7 @@ func (x *ArchiveRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveRecord.ProtoReflect.Descriptor instead.
 func (*ArchiveRecord) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{15}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ArchiveRecord) GetUserId() string {
@@ -1240,9 +1531,48 @@ func (x *ArchiveRecord) GetPolicy() *SessionPolicy {
 	return nil
 }
 
+func (x *ArchiveRecord) GetCalibration() *Calibration {
+	if x != nil {
+		if x, ok := x.Record.(*ArchiveRecord_Calibration); ok {
+			return x.Calibration
+		}
+	}
+	return nil
+}
+
+func (x *ArchiveRecord) GetSession() *ArchivedSession {
+	if x != nil {
+		if x, ok := x.Record.(*ArchiveRecord_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
 func (x *ArchiveRecord) GetPruned() bool {
 	if x != nil {
 		return x.Pruned
+	}
+	return false
+}
+
+func (x *ArchiveRecord) GetVersion() int32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *ArchiveRecord) GetDisplayed() *Message {
+	if x != nil {
+		return x.Displayed
+	}
+	return nil
+}
+
+func (x *ArchiveRecord) GetLearned() bool {
+	if x != nil {
+		return x.Learned
 	}
 	return false
 }
@@ -1252,7 +1582,8 @@ type isArchiveRecord_Record interface {
 }
 
 type ArchiveRecord_Message struct {
-	// A message, in sequence order.
+	// A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it is
+	// above the session's last one, and else, or if it is 0, adds the message at the end.
 	Message *Message `protobuf:"bytes,3,opt,name=message,proto3,oneof"`
 }
 
@@ -1281,6 +1612,16 @@ type ArchiveRecord_Policy struct {
 	Policy *SessionPolicy `protobuf:"bytes,8,opt,name=policy,proto3,oneof"`
 }
 
+type ArchiveRecord_Calibration struct {
+	// The token calibration of a model, of the namespace.
+	Calibration *Calibration `protobuf:"bytes,12,opt,name=calibration,proto3,oneof"`
+}
+
+type ArchiveRecord_Session struct {
+	// The session; precedes its messages.
+	Session *ArchivedSession `protobuf:"bytes,13,opt,name=session,proto3,oneof"`
+}
+
 func (*ArchiveRecord_Message) isArchiveRecord_Record() {}
 
 func (*ArchiveRecord_Fact) isArchiveRecord_Record() {}
@@ -1292,6 +1633,10 @@ func (*ArchiveRecord_Artifact) isArchiveRecord_Record() {}
 func (*ArchiveRecord_Document) isArchiveRecord_Record() {}
 
 func (*ArchiveRecord_Policy) isArchiveRecord_Record() {}
+
+func (*ArchiveRecord_Calibration) isArchiveRecord_Record() {}
+
+func (*ArchiveRecord_Session) isArchiveRecord_Record() {}
 
 // Selects the records to export.
 type ExportRequest struct {
@@ -1310,7 +1655,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1667,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1680,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{16}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ExportRequest) GetNamespace() string {
@@ -1379,7 +1724,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[17]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1736,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[17]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1749,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{17}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ExportResponse) GetRecord() *ArchiveRecord {
@@ -1427,14 +1772,16 @@ type ImportRequest struct {
 	// Empty means "default". May differ from the exported namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// Required.
-	Record        *ArchiveRecord `protobuf:"bytes,2,opt,name=record,proto3" json:"record,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Record *ArchiveRecord `protobuf:"bytes,2,opt,name=record,proto3" json:"record,omitempty"`
+	// Store the record even if its message, session or user was forgotten here.
+	OverrideErasures bool `protobuf:"varint,3,opt,name=override_erasures,json=overrideErasures,proto3" json:"override_erasures,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[18]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1793,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[18]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1806,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{18}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ImportRequest) GetNamespace() string {
@@ -1476,6 +1823,13 @@ func (x *ImportRequest) GetRecord() *ArchiveRecord {
 	return nil
 }
 
+func (x *ImportRequest) GetOverrideErasures() bool {
+	if x != nil {
+		return x.OverrideErasures
+	}
+	return false
+}
+
 // The progress of an import.
 type ImportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1483,13 +1837,15 @@ type ImportResponse struct {
 	DurableCount int64 `protobuf:"varint,1,opt,name=durable_count,json=durableCount,proto3" json:"durable_count,omitempty"`
 	// The number of those that existed already.
 	DuplicateCount int64 `protobuf:"varint,2,opt,name=duplicate_count,json=duplicateCount,proto3" json:"duplicate_count,omitempty"`
+	// The number of those that were not stored, because their message, session or user was forgotten here.
+	ForgottenCount int64 `protobuf:"varint,3,opt,name=forgotten_count,json=forgottenCount,proto3" json:"forgotten_count,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +1857,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +1870,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{19}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ImportResponse) GetDurableCount() int64 {
@@ -1527,6 +1883,13 @@ func (x *ImportResponse) GetDurableCount() int64 {
 func (x *ImportResponse) GetDuplicateCount() int64 {
 	if x != nil {
 		return x.DuplicateCount
+	}
+	return 0
+}
+
+func (x *ImportResponse) GetForgottenCount() int64 {
+	if x != nil {
+		return x.ForgottenCount
 	}
 	return 0
 }
@@ -1548,7 +1911,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1923,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1936,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{20}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchRequest) GetNamespace() string {
@@ -1627,7 +1990,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1639,7 +2002,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1652,7 +2015,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{21}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchResponse) GetKind() EventKind {
@@ -1708,12 +2071,21 @@ var File_memsidecar_v1_session_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dmemsidecar/v1/knowledge.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/message.proto\"\xa9\x01\n" +
+	"\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dmemsidecar/v1/knowledge.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/message.proto\"\xe1\x01\n" +
 	"\rSessionPolicy\x12*\n" +
 	"\x11auto_prune_tokens\x18\x01 \x01(\x05R\x0fautoPruneTokens\x128\n" +
 	"\bstrategy\x18\x02 \x01(\x0e2\x1c.memsidecar.v1.PruneStrategyR\bstrategy\x12\x1c\n" +
 	"\tsummarize\x18\x03 \x01(\bR\tsummarize\x12\x14\n" +
-	"\x05model\x18\x04 \x01(\tR\x05model\"\xc9\x03\n" +
+	"\x05model\x18\x04 \x01(\tR\x05model\x126\n" +
+	"\tretention\x18\x05 \x01(\v2\x18.memsidecar.v1.RetentionR\tretention\"b\n" +
+	"\x0fRetentionLimits\x122\n" +
+	"\amax_age\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12\x1b\n" +
+	"\tmax_count\x18\x02 \x01(\x05R\bmaxCount\"\xf9\x01\n" +
+	"\tRetention\x12:\n" +
+	"\bmessages\x18\x01 \x01(\v2\x1e.memsidecar.v1.RetentionLimitsR\bmessages\x124\n" +
+	"\x05facts\x18\x02 \x01(\v2\x1e.memsidecar.v1.RetentionLimitsR\x05facts\x12<\n" +
+	"\tartifacts\x18\x03 \x01(\v2\x1e.memsidecar.v1.RetentionLimitsR\tartifacts\x12<\n" +
+	"\tdocuments\x18\x04 \x01(\v2\x1e.memsidecar.v1.RetentionLimitsR\tdocuments\"\x81\x04\n" +
 	"\aSession\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +
@@ -1727,7 +2099,8 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\x06policy\x18\a \x01(\v2\x1c.memsidecar.v1.SessionPolicyR\x06policy\x12F\n" +
 	"\n" +
 	"watermarks\x18\b \x03(\v2&.memsidecar.v1.Session.WatermarksEntryR\n" +
-	"watermarks\x1a=\n" +
+	"watermarks\x126\n" +
+	"\tretention\x18\t \x01(\v2\x18.memsidecar.v1.RetentionR\tretention\x1a=\n" +
 	"\x0fWatermarksEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x88\x01\n" +
@@ -1788,7 +2161,17 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x17\n" +
 	"\adry_run\x18\x03 \x01(\bR\x06dryRun\"M\n" +
 	"\x12ForgetUserResponse\x127\n" +
-	"\areceipt\x18\x01 \x01(\v2\x1d.memsidecar.v1.ErasureReceiptR\areceipt\"\xa2\x03\n" +
+	"\areceipt\x18\x01 \x01(\v2\x1d.memsidecar.v1.ErasureReceiptR\areceipt\"\xb0\x01\n" +
+	"\x0fArchivedSession\x12;\n" +
+	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"createTime\x12;\n" +
+	"\vlast_active\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"lastActive\x12#\n" +
+	"\rlast_sequence\x18\x03 \x01(\x03R\flastSequence\"U\n" +
+	"\vCalibration\x12\x14\n" +
+	"\x05model\x18\x01 \x01(\tR\x05model\x12\x16\n" +
+	"\x06factor\x18\x02 \x01(\x01R\x06factor\x12\x18\n" +
+	"\areports\x18\x03 \x01(\x03R\areports\"\x88\x05\n" +
 	"\rArchiveRecord\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x1d\n" +
 	"\n" +
@@ -1798,8 +2181,14 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\asummary\x18\x05 \x01(\v2\x16.memsidecar.v1.SummaryH\x00R\asummary\x125\n" +
 	"\bartifact\x18\x06 \x01(\v2\x17.memsidecar.v1.ArtifactH\x00R\bartifact\x125\n" +
 	"\bdocument\x18\a \x01(\v2\x17.memsidecar.v1.DocumentH\x00R\bdocument\x126\n" +
-	"\x06policy\x18\b \x01(\v2\x1c.memsidecar.v1.SessionPolicyH\x00R\x06policy\x12\x16\n" +
-	"\x06pruned\x18\t \x01(\bR\x06prunedB\b\n" +
+	"\x06policy\x18\b \x01(\v2\x1c.memsidecar.v1.SessionPolicyH\x00R\x06policy\x12>\n" +
+	"\vcalibration\x18\f \x01(\v2\x1a.memsidecar.v1.CalibrationH\x00R\vcalibration\x12:\n" +
+	"\asession\x18\r \x01(\v2\x1e.memsidecar.v1.ArchivedSessionH\x00R\asession\x12\x16\n" +
+	"\x06pruned\x18\t \x01(\bR\x06pruned\x12\x18\n" +
+	"\aversion\x18\n" +
+	" \x01(\x05R\aversion\x124\n" +
+	"\tdisplayed\x18\v \x01(\v2\x16.memsidecar.v1.MessageR\tdisplayed\x12\x18\n" +
+	"\alearned\x18\x0e \x01(\bR\alearnedB\b\n" +
 	"\x06record\"}\n" +
 	"\rExportRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x17\n" +
@@ -1809,13 +2198,15 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\x06cursor\x18\x04 \x01(\tR\x06cursor\"^\n" +
 	"\x0eExportResponse\x124\n" +
 	"\x06record\x18\x01 \x01(\v2\x1c.memsidecar.v1.ArchiveRecordR\x06record\x12\x16\n" +
-	"\x06cursor\x18\x02 \x01(\tR\x06cursor\"c\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\"\x90\x01\n" +
 	"\rImportRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x124\n" +
-	"\x06record\x18\x02 \x01(\v2\x1c.memsidecar.v1.ArchiveRecordR\x06record\"^\n" +
+	"\x06record\x18\x02 \x01(\v2\x1c.memsidecar.v1.ArchiveRecordR\x06record\x12+\n" +
+	"\x11override_erasures\x18\x03 \x01(\bR\x10overrideErasures\"\x87\x01\n" +
 	"\x0eImportResponse\x12#\n" +
 	"\rdurable_count\x18\x01 \x01(\x03R\fdurableCount\x12'\n" +
-	"\x0fduplicate_count\x18\x02 \x01(\x03R\x0eduplicateCount\"|\n" +
+	"\x0fduplicate_count\x18\x02 \x01(\x03R\x0eduplicateCount\x12'\n" +
+	"\x0fforgotten_count\x18\x03 \x01(\x03R\x0eforgottenCount\"|\n" +
 	"\fWatchRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +
@@ -1830,7 +2221,7 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\bsequence\x18\x04 \x01(\x03R\bsequence\x12\x0e\n" +
 	"\x02id\x18\x05 \x01(\tR\x02id\x12\x16\n" +
 	"\x06cursor\x18\x06 \x01(\tR\x06cursor\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time*\xe5\x01\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time*\xff\x01\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10EVENT_KIND_ADDED\x10\x01\x12\x15\n" +
@@ -1840,7 +2231,8 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\x12EVENT_KIND_INDEXED\x10\x05\x12\x13\n" +
 	"\x0fEVENT_KIND_FACT\x10\x06\x12\x16\n" +
 	"\x12EVENT_KIND_SUMMARY\x10\a\x12\x18\n" +
-	"\x14EVENT_KIND_FORGOTTEN\x10\b2\xf1\x05\n" +
+	"\x14EVENT_KIND_FORGOTTEN\x10\b\x12\x18\n" +
+	"\x14EVENT_KIND_HEARTBEAT\x10\t2\xf1\x05\n" +
 	"\x0eSessionService\x12W\n" +
 	"\fListSessions\x12\".memsidecar.v1.ListSessionsRequest\x1a#.memsidecar.v1.ListSessionsResponse\x12Q\n" +
 	"\n" +
@@ -1867,88 +2259,105 @@ func file_memsidecar_v1_session_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_memsidecar_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_memsidecar_v1_session_proto_goTypes = []any{
 	(EventKind)(0),                // 0: memsidecar.v1.EventKind
 	(*SessionPolicy)(nil),         // 1: memsidecar.v1.SessionPolicy
-	(*Session)(nil),               // 2: memsidecar.v1.Session
-	(*ListSessionsRequest)(nil),   // 3: memsidecar.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),  // 4: memsidecar.v1.ListSessionsResponse
-	(*GetSessionRequest)(nil),     // 5: memsidecar.v1.GetSessionRequest
-	(*GetSessionResponse)(nil),    // 6: memsidecar.v1.GetSessionResponse
-	(*SetPolicyRequest)(nil),      // 7: memsidecar.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),     // 8: memsidecar.v1.SetPolicyResponse
-	(*ErasureReceipt)(nil),        // 9: memsidecar.v1.ErasureReceipt
-	(*DeleteSessionRequest)(nil),  // 10: memsidecar.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil), // 11: memsidecar.v1.DeleteSessionResponse
-	(*ForgetMessageRequest)(nil),  // 12: memsidecar.v1.ForgetMessageRequest
-	(*ForgetMessageResponse)(nil), // 13: memsidecar.v1.ForgetMessageResponse
-	(*ForgetUserRequest)(nil),     // 14: memsidecar.v1.ForgetUserRequest
-	(*ForgetUserResponse)(nil),    // 15: memsidecar.v1.ForgetUserResponse
-	(*ArchiveRecord)(nil),         // 16: memsidecar.v1.ArchiveRecord
-	(*ExportRequest)(nil),         // 17: memsidecar.v1.ExportRequest
-	(*ExportResponse)(nil),        // 18: memsidecar.v1.ExportResponse
-	(*ImportRequest)(nil),         // 19: memsidecar.v1.ImportRequest
-	(*ImportResponse)(nil),        // 20: memsidecar.v1.ImportResponse
-	(*WatchRequest)(nil),          // 21: memsidecar.v1.WatchRequest
-	(*WatchResponse)(nil),         // 22: memsidecar.v1.WatchResponse
-	nil,                           // 23: memsidecar.v1.Session.WatermarksEntry
-	(PruneStrategy)(0),            // 24: memsidecar.v1.PruneStrategy
-	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
-	(*SessionStats)(nil),          // 26: memsidecar.v1.SessionStats
-	(*Message)(nil),               // 27: memsidecar.v1.Message
-	(*Fact)(nil),                  // 28: memsidecar.v1.Fact
-	(*Summary)(nil),               // 29: memsidecar.v1.Summary
-	(*Artifact)(nil),              // 30: memsidecar.v1.Artifact
-	(*Document)(nil),              // 31: memsidecar.v1.Document
+	(*RetentionLimits)(nil),       // 2: memsidecar.v1.RetentionLimits
+	(*Retention)(nil),             // 3: memsidecar.v1.Retention
+	(*Session)(nil),               // 4: memsidecar.v1.Session
+	(*ListSessionsRequest)(nil),   // 5: memsidecar.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),  // 6: memsidecar.v1.ListSessionsResponse
+	(*GetSessionRequest)(nil),     // 7: memsidecar.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),    // 8: memsidecar.v1.GetSessionResponse
+	(*SetPolicyRequest)(nil),      // 9: memsidecar.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),     // 10: memsidecar.v1.SetPolicyResponse
+	(*ErasureReceipt)(nil),        // 11: memsidecar.v1.ErasureReceipt
+	(*DeleteSessionRequest)(nil),  // 12: memsidecar.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil), // 13: memsidecar.v1.DeleteSessionResponse
+	(*ForgetMessageRequest)(nil),  // 14: memsidecar.v1.ForgetMessageRequest
+	(*ForgetMessageResponse)(nil), // 15: memsidecar.v1.ForgetMessageResponse
+	(*ForgetUserRequest)(nil),     // 16: memsidecar.v1.ForgetUserRequest
+	(*ForgetUserResponse)(nil),    // 17: memsidecar.v1.ForgetUserResponse
+	(*ArchivedSession)(nil),       // 18: memsidecar.v1.ArchivedSession
+	(*Calibration)(nil),           // 19: memsidecar.v1.Calibration
+	(*ArchiveRecord)(nil),         // 20: memsidecar.v1.ArchiveRecord
+	(*ExportRequest)(nil),         // 21: memsidecar.v1.ExportRequest
+	(*ExportResponse)(nil),        // 22: memsidecar.v1.ExportResponse
+	(*ImportRequest)(nil),         // 23: memsidecar.v1.ImportRequest
+	(*ImportResponse)(nil),        // 24: memsidecar.v1.ImportResponse
+	(*WatchRequest)(nil),          // 25: memsidecar.v1.WatchRequest
+	(*WatchResponse)(nil),         // 26: memsidecar.v1.WatchResponse
+	nil,                           // 27: memsidecar.v1.Session.WatermarksEntry
+	(PruneStrategy)(0),            // 28: memsidecar.v1.PruneStrategy
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*SessionStats)(nil),          // 31: memsidecar.v1.SessionStats
+	(*Message)(nil),               // 32: memsidecar.v1.Message
+	(*Fact)(nil),                  // 33: memsidecar.v1.Fact
+	(*Summary)(nil),               // 34: memsidecar.v1.Summary
+	(*Artifact)(nil),              // 35: memsidecar.v1.Artifact
+	(*Document)(nil),              // 36: memsidecar.v1.Document
 }
 var file_memsidecar_v1_session_proto_depIdxs = []int32{
-	24, // 0: memsidecar.v1.SessionPolicy.strategy:type_name -> memsidecar.v1.PruneStrategy
-	25, // 1: memsidecar.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	25, // 2: memsidecar.v1.Session.last_active:type_name -> google.protobuf.Timestamp
-	26, // 3: memsidecar.v1.Session.stats:type_name -> memsidecar.v1.SessionStats
-	1,  // 4: memsidecar.v1.Session.policy:type_name -> memsidecar.v1.SessionPolicy
-	23, // 5: memsidecar.v1.Session.watermarks:type_name -> memsidecar.v1.Session.WatermarksEntry
-	2,  // 6: memsidecar.v1.ListSessionsResponse.sessions:type_name -> memsidecar.v1.Session
-	2,  // 7: memsidecar.v1.GetSessionResponse.session:type_name -> memsidecar.v1.Session
-	1,  // 8: memsidecar.v1.SetPolicyRequest.policy:type_name -> memsidecar.v1.SessionPolicy
-	1,  // 9: memsidecar.v1.SetPolicyResponse.policy:type_name -> memsidecar.v1.SessionPolicy
-	9,  // 10: memsidecar.v1.DeleteSessionResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	9,  // 11: memsidecar.v1.ForgetMessageResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	9,  // 12: memsidecar.v1.ForgetUserResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	27, // 13: memsidecar.v1.ArchiveRecord.message:type_name -> memsidecar.v1.Message
-	28, // 14: memsidecar.v1.ArchiveRecord.fact:type_name -> memsidecar.v1.Fact
-	29, // 15: memsidecar.v1.ArchiveRecord.summary:type_name -> memsidecar.v1.Summary
-	30, // 16: memsidecar.v1.ArchiveRecord.artifact:type_name -> memsidecar.v1.Artifact
-	31, // 17: memsidecar.v1.ArchiveRecord.document:type_name -> memsidecar.v1.Document
-	1,  // 18: memsidecar.v1.ArchiveRecord.policy:type_name -> memsidecar.v1.SessionPolicy
-	16, // 19: memsidecar.v1.ExportResponse.record:type_name -> memsidecar.v1.ArchiveRecord
-	16, // 20: memsidecar.v1.ImportRequest.record:type_name -> memsidecar.v1.ArchiveRecord
-	0,  // 21: memsidecar.v1.WatchResponse.kind:type_name -> memsidecar.v1.EventKind
-	25, // 22: memsidecar.v1.WatchResponse.time:type_name -> google.protobuf.Timestamp
-	3,  // 23: memsidecar.v1.SessionService.ListSessions:input_type -> memsidecar.v1.ListSessionsRequest
-	5,  // 24: memsidecar.v1.SessionService.GetSession:input_type -> memsidecar.v1.GetSessionRequest
-	7,  // 25: memsidecar.v1.SessionService.SetPolicy:input_type -> memsidecar.v1.SetPolicyRequest
-	10, // 26: memsidecar.v1.SessionService.DeleteSession:input_type -> memsidecar.v1.DeleteSessionRequest
-	12, // 27: memsidecar.v1.SessionService.ForgetMessage:input_type -> memsidecar.v1.ForgetMessageRequest
-	14, // 28: memsidecar.v1.SessionService.ForgetUser:input_type -> memsidecar.v1.ForgetUserRequest
-	17, // 29: memsidecar.v1.SessionService.Export:input_type -> memsidecar.v1.ExportRequest
-	19, // 30: memsidecar.v1.SessionService.Import:input_type -> memsidecar.v1.ImportRequest
-	21, // 31: memsidecar.v1.SessionService.Watch:input_type -> memsidecar.v1.WatchRequest
-	4,  // 32: memsidecar.v1.SessionService.ListSessions:output_type -> memsidecar.v1.ListSessionsResponse
-	6,  // 33: memsidecar.v1.SessionService.GetSession:output_type -> memsidecar.v1.GetSessionResponse
-	8,  // 34: memsidecar.v1.SessionService.SetPolicy:output_type -> memsidecar.v1.SetPolicyResponse
-	11, // 35: memsidecar.v1.SessionService.DeleteSession:output_type -> memsidecar.v1.DeleteSessionResponse
-	13, // 36: memsidecar.v1.SessionService.ForgetMessage:output_type -> memsidecar.v1.ForgetMessageResponse
-	15, // 37: memsidecar.v1.SessionService.ForgetUser:output_type -> memsidecar.v1.ForgetUserResponse
-	18, // 38: memsidecar.v1.SessionService.Export:output_type -> memsidecar.v1.ExportResponse
-	20, // 39: memsidecar.v1.SessionService.Import:output_type -> memsidecar.v1.ImportResponse
-	22, // 40: memsidecar.v1.SessionService.Watch:output_type -> memsidecar.v1.WatchResponse
-	32, // [32:41] is the sub-list for method output_type
-	23, // [23:32] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	28, // 0: memsidecar.v1.SessionPolicy.strategy:type_name -> memsidecar.v1.PruneStrategy
+	3,  // 1: memsidecar.v1.SessionPolicy.retention:type_name -> memsidecar.v1.Retention
+	29, // 2: memsidecar.v1.RetentionLimits.max_age:type_name -> google.protobuf.Duration
+	2,  // 3: memsidecar.v1.Retention.messages:type_name -> memsidecar.v1.RetentionLimits
+	2,  // 4: memsidecar.v1.Retention.facts:type_name -> memsidecar.v1.RetentionLimits
+	2,  // 5: memsidecar.v1.Retention.artifacts:type_name -> memsidecar.v1.RetentionLimits
+	2,  // 6: memsidecar.v1.Retention.documents:type_name -> memsidecar.v1.RetentionLimits
+	30, // 7: memsidecar.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	30, // 8: memsidecar.v1.Session.last_active:type_name -> google.protobuf.Timestamp
+	31, // 9: memsidecar.v1.Session.stats:type_name -> memsidecar.v1.SessionStats
+	1,  // 10: memsidecar.v1.Session.policy:type_name -> memsidecar.v1.SessionPolicy
+	27, // 11: memsidecar.v1.Session.watermarks:type_name -> memsidecar.v1.Session.WatermarksEntry
+	3,  // 12: memsidecar.v1.Session.retention:type_name -> memsidecar.v1.Retention
+	4,  // 13: memsidecar.v1.ListSessionsResponse.sessions:type_name -> memsidecar.v1.Session
+	4,  // 14: memsidecar.v1.GetSessionResponse.session:type_name -> memsidecar.v1.Session
+	1,  // 15: memsidecar.v1.SetPolicyRequest.policy:type_name -> memsidecar.v1.SessionPolicy
+	1,  // 16: memsidecar.v1.SetPolicyResponse.policy:type_name -> memsidecar.v1.SessionPolicy
+	11, // 17: memsidecar.v1.DeleteSessionResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	11, // 18: memsidecar.v1.ForgetMessageResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	11, // 19: memsidecar.v1.ForgetUserResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	30, // 20: memsidecar.v1.ArchivedSession.create_time:type_name -> google.protobuf.Timestamp
+	30, // 21: memsidecar.v1.ArchivedSession.last_active:type_name -> google.protobuf.Timestamp
+	32, // 22: memsidecar.v1.ArchiveRecord.message:type_name -> memsidecar.v1.Message
+	33, // 23: memsidecar.v1.ArchiveRecord.fact:type_name -> memsidecar.v1.Fact
+	34, // 24: memsidecar.v1.ArchiveRecord.summary:type_name -> memsidecar.v1.Summary
+	35, // 25: memsidecar.v1.ArchiveRecord.artifact:type_name -> memsidecar.v1.Artifact
+	36, // 26: memsidecar.v1.ArchiveRecord.document:type_name -> memsidecar.v1.Document
+	1,  // 27: memsidecar.v1.ArchiveRecord.policy:type_name -> memsidecar.v1.SessionPolicy
+	19, // 28: memsidecar.v1.ArchiveRecord.calibration:type_name -> memsidecar.v1.Calibration
+	18, // 29: memsidecar.v1.ArchiveRecord.session:type_name -> memsidecar.v1.ArchivedSession
+	32, // 30: memsidecar.v1.ArchiveRecord.displayed:type_name -> memsidecar.v1.Message
+	20, // 31: memsidecar.v1.ExportResponse.record:type_name -> memsidecar.v1.ArchiveRecord
+	20, // 32: memsidecar.v1.ImportRequest.record:type_name -> memsidecar.v1.ArchiveRecord
+	0,  // 33: memsidecar.v1.WatchResponse.kind:type_name -> memsidecar.v1.EventKind
+	30, // 34: memsidecar.v1.WatchResponse.time:type_name -> google.protobuf.Timestamp
+	5,  // 35: memsidecar.v1.SessionService.ListSessions:input_type -> memsidecar.v1.ListSessionsRequest
+	7,  // 36: memsidecar.v1.SessionService.GetSession:input_type -> memsidecar.v1.GetSessionRequest
+	9,  // 37: memsidecar.v1.SessionService.SetPolicy:input_type -> memsidecar.v1.SetPolicyRequest
+	12, // 38: memsidecar.v1.SessionService.DeleteSession:input_type -> memsidecar.v1.DeleteSessionRequest
+	14, // 39: memsidecar.v1.SessionService.ForgetMessage:input_type -> memsidecar.v1.ForgetMessageRequest
+	16, // 40: memsidecar.v1.SessionService.ForgetUser:input_type -> memsidecar.v1.ForgetUserRequest
+	21, // 41: memsidecar.v1.SessionService.Export:input_type -> memsidecar.v1.ExportRequest
+	23, // 42: memsidecar.v1.SessionService.Import:input_type -> memsidecar.v1.ImportRequest
+	25, // 43: memsidecar.v1.SessionService.Watch:input_type -> memsidecar.v1.WatchRequest
+	6,  // 44: memsidecar.v1.SessionService.ListSessions:output_type -> memsidecar.v1.ListSessionsResponse
+	8,  // 45: memsidecar.v1.SessionService.GetSession:output_type -> memsidecar.v1.GetSessionResponse
+	10, // 46: memsidecar.v1.SessionService.SetPolicy:output_type -> memsidecar.v1.SetPolicyResponse
+	13, // 47: memsidecar.v1.SessionService.DeleteSession:output_type -> memsidecar.v1.DeleteSessionResponse
+	15, // 48: memsidecar.v1.SessionService.ForgetMessage:output_type -> memsidecar.v1.ForgetMessageResponse
+	17, // 49: memsidecar.v1.SessionService.ForgetUser:output_type -> memsidecar.v1.ForgetUserResponse
+	22, // 50: memsidecar.v1.SessionService.Export:output_type -> memsidecar.v1.ExportResponse
+	24, // 51: memsidecar.v1.SessionService.Import:output_type -> memsidecar.v1.ImportResponse
+	26, // 52: memsidecar.v1.SessionService.Watch:output_type -> memsidecar.v1.WatchResponse
+	44, // [44:53] is the sub-list for method output_type
+	35, // [35:44] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_session_proto_init() }
@@ -1959,13 +2368,15 @@ func file_memsidecar_v1_session_proto_init() {
 	file_memsidecar_v1_knowledge_proto_init()
 	file_memsidecar_v1_memory_proto_init()
 	file_memsidecar_v1_message_proto_init()
-	file_memsidecar_v1_session_proto_msgTypes[15].OneofWrappers = []any{
+	file_memsidecar_v1_session_proto_msgTypes[19].OneofWrappers = []any{
 		(*ArchiveRecord_Message)(nil),
 		(*ArchiveRecord_Fact)(nil),
 		(*ArchiveRecord_Summary)(nil),
 		(*ArchiveRecord_Artifact)(nil),
 		(*ArchiveRecord_Document)(nil),
 		(*ArchiveRecord_Policy)(nil),
+		(*ArchiveRecord_Calibration)(nil),
+		(*ArchiveRecord_Session)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1973,7 +2384,7 @@ func file_memsidecar_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_session_proto_rawDesc), len(file_memsidecar_v1_session_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

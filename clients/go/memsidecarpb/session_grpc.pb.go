@@ -48,20 +48,26 @@ type SessionServiceClient interface {
 	// Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in a dry
 	// run, if no layer stores anything of the session.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
-	// Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
-	// session has no such message.
+	// Erases one message from every layer, and everything that was derived from this message only: facts, the artifact of
+	// an offloaded message, the session's summary (it is made again from the other messages). The other messages of its
+	// exchange are pruned, because an exchange is never split. NOT_FOUND, also in a dry run, when the session has no such
+	// message.
 	ForgetMessage(ctx context.Context, in *ForgetMessageRequest, opts ...grpc.CallOption) (*ForgetMessageResponse, error)
 	// Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and documents.
 	ForgetUser(ctx context.Context, in *ForgetUserRequest, opts ...grpc.CallOption) (*ForgetUserResponse, error)
-	// Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
-	// pass the last received cursor.
+	// Streams the stored records, one per response, in an order that Import accepts, as of the position at which the
+	// export began: nothing that is added later is exported. What is changed or erased later is exported as it is when
+	// the stream reaches it. To resume an interrupted stream, pass the last received cursor.
 	Export(ctx context.Context, in *ExportRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportResponse], error)
 	// Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
-	// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+	// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. Records of
+	// a message, session or user that was forgotten here are counted and not stored, unless override_erasures is set. An
 	// invalid record ends the stream with its error; acknowledged records stay stored.
 	Import(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportRequest, ImportResponse], error)
-	// Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
-	// sidecar stops.
+	// Streams change events in commit order, from now on or from a cursor: each at least once. The first response is a
+	// heartbeat, as soon as the stream is open; further ones follow when nothing happens for 15 seconds (setting
+	// watch_heartbeat_seconds). Ends when the caller cancels, with UNAVAILABLE when the sidecar stops, or with
+	// RESOURCE_EXHAUSTED, reason SLOW_READER, when the caller does not read fast enough.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 }
 
@@ -202,20 +208,26 @@ type SessionServiceServer interface {
 	// Erases a session from every layer, including facts that come from this session only. NOT_FOUND, also in a dry
 	// run, if no layer stores anything of the session.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
-	// Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
-	// session has no such message.
+	// Erases one message from every layer, and everything that was derived from this message only: facts, the artifact of
+	// an offloaded message, the session's summary (it is made again from the other messages). The other messages of its
+	// exchange are pruned, because an exchange is never split. NOT_FOUND, also in a dry run, when the session has no such
+	// message.
 	ForgetMessage(context.Context, *ForgetMessageRequest) (*ForgetMessageResponse, error)
 	// Erases a user from every layer: all of the user's sessions, facts, patterns, summaries, artifacts and documents.
 	ForgetUser(context.Context, *ForgetUserRequest) (*ForgetUserResponse, error)
-	// Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
-	// pass the last received cursor.
+	// Streams the stored records, one per response, in an order that Import accepts, as of the position at which the
+	// export began: nothing that is added later is exported. What is changed or erased later is exported as it is when
+	// the stream reaches it. To resume an interrupted stream, pass the last received cursor.
 	Export(*ExportRequest, grpc.ServerStreamingServer[ExportResponse]) error
 	// Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
-	// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+	// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. Records of
+	// a message, session or user that was forgotten here are counted and not stored, unless override_erasures is set. An
 	// invalid record ends the stream with its error; acknowledged records stay stored.
 	Import(grpc.BidiStreamingServer[ImportRequest, ImportResponse]) error
-	// Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
-	// sidecar stops.
+	// Streams change events in commit order, from now on or from a cursor: each at least once. The first response is a
+	// heartbeat, as soon as the stream is open; further ones follow when nothing happens for 15 seconds (setting
+	// watch_heartbeat_seconds). Ends when the caller cancels, with UNAVAILABLE when the sidecar stops, or with
+	// RESOURCE_EXHAUSTED, reason SLOW_READER, when the caller does not read fast enough.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	mustEmbedUnimplementedSessionServiceServer()
 }

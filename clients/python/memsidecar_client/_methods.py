@@ -473,7 +473,8 @@ class Methods(Calls):
         namespace: Empty means "default".
         user_id: The user, for SCOPE_USER. Optional if session_id is given; the default is the session's owner.
         session_id: The session, for SCOPE_SESSION. Optional if user_id is given.
-        query: The text to search for. Required, unless query_vector is given and the mode is semantic.
+        query: The text to search for, at most 1 MiB. Required, unless query_vector is given and the mode is
+            semantic.
         mode: Unspecified: hybrid.
         scope: Unspecified: SCOPE_USER if a user is known, else SCOPE_SESSION.
         limit: 0 means 10. Values above 1,000 are lowered to 1,000. In the scope of a whole namespace, and for a
@@ -672,7 +673,7 @@ class Methods(Calls):
         namespace: Empty means "default".
         user_id: Optional. A user other than the session's owner is rejected.
         session_id: Required. For an unknown session the context is built from the other sources.
-        query: The query for retrieval. Empty: the newest user message.
+        query: The query for retrieval, at most 1 MiB. Empty: the newest user message.
         model: Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as
             o200k_base, has the default budget, and is answered with a warning in the receipt.
         max_tokens: The hard limit of the whole context. 0: the model's recommended budget, else 8,000 (setting
@@ -852,8 +853,10 @@ class Methods(Calls):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> ForgetMessageResponse:
-        """Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND
-        when the session has no such message.
+        """Erases one message from every layer, and everything that was derived from this message only: facts, the
+        artifact of an offloaded message, the session's summary (it is made again from the other messages). The
+        other messages of its exchange are pruned, because an exchange is never split. NOT_FOUND, also in a dry
+        run, when the session has no such message.
 
         namespace: Empty means "default".
         user_id: Optional. A user other than the session's owner is rejected.
@@ -893,8 +896,10 @@ class Methods(Calls):
         cursor: str = "",
         timeout: float | None = None,
     ) -> Iterator[ExportResponse]:
-        """Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted
-        stream, pass the last received cursor.
+        """Streams the stored records, one per response, in an order that Import accepts, as of the position at
+        which the export began: nothing that is added later is exported. What is changed or erased later is
+        exported as it is when the stream reaches it. To resume an interrupted stream, pass the last received
+        cursor.
 
         namespace: Empty means "default".
         user_id: Empty: no filter.
@@ -910,7 +915,9 @@ class Methods(Calls):
     ) -> Iterator[ImportResponse]:
         """Stores records of an archive or of another system's history. Sends one response per durable batch, so
         that an interrupted import can resume. Records that exist already are counted as duplicates and change
-        nothing. An invalid record ends the stream with its error; acknowledged records stay stored.
+        nothing. Records of a message, session or user that was forgotten here are counted and not stored,
+        unless override_erasures is set. An invalid record ends the stream with its error; acknowledged records
+        stay stored.
 
         Nothing is sent before the responses are read.
         """
@@ -926,8 +933,11 @@ class Methods(Calls):
         cursor: str = "",
         timeout: float | None = None,
     ) -> Iterator[WatchResponse]:
-        """Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE
-        when the sidecar stops.
+        """Streams change events in commit order, from now on or from a cursor: each at least once. The first
+        response is a heartbeat, as soon as the stream is open; further ones follow when nothing happens for 15
+        seconds (setting watch_heartbeat_seconds). Ends when the caller cancels, with UNAVAILABLE when the
+        sidecar stops, or with RESOURCE_EXHAUSTED, reason SLOW_READER, when the caller does not read fast
+        enough.
 
         namespace: Empty means "default".
         user_id: Empty: all users.
@@ -1313,10 +1323,10 @@ class Methods(Calls):
     def search_documents(
         self,
         *,
-        query: str,
         namespace: str = "",
         user_id: str = "",
         session_id: str = "",
+        query: str = "",
         limit: int = 0,
         min_score: float = 0.0,
         timeout: float | None = None,
@@ -1333,7 +1343,7 @@ class Methods(Calls):
             the user is the session's owner.
         session_id: The session's documents are searched in addition to the namespace's. A session of another
             user is rejected.
-        query: Required. Matched as in the hybrid mode of Search.
+        query: Required, at most 1 MiB. Matched as in the hybrid mode of Search.
         limit: 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting
             documents_top_k_max).
         min_score: The lowest `score` of a hit, 0 or more. 0: no threshold.

@@ -25,7 +25,11 @@ from memsidecar_client.v1.memory_pb2 import (
 )
 from memsidecar_client.v1.message_pb2 import Message, Role, ToolCall
 from memsidecar_client.v1.session_pb2 import (
+    ArchivedSession,
     ArchiveRecord,
+    Calibration,
+    Retention,
+    RetentionLimits,
     SessionPolicy,
 )
 
@@ -150,6 +154,35 @@ class SectionBudgetDict(TypedDict, total=False):
     disabled: bool
 
 
+class RetentionLimitsDict(TypedDict, total=False):
+    """Limits on the age and the number of one kind of items. What exceeds a limit is erased in the background,
+    oldest first.
+
+    max_age: Items older than this are erased. Absent: no limit.
+    max_count: The newest ones are kept. 0: no limit.
+    """
+
+    max_age: Duration | DurationDict | None
+    max_count: int
+
+
+class RetentionDict(TypedDict, total=False):
+    """What is kept of each layer, and for how long. An absent limit means no limit.
+
+    messages: Messages of a session, pruned ones included. An exchange is erased as a whole, when its newest
+        message exceeds the limit. Erased like with ForgetMessage. A message with the metadata of a legal hold
+        (setting legal_hold_tag) stays.
+    facts: Facts of an owner, by last_updated. Pinned facts stay.
+    artifacts: Artifacts of a session, by create_time.
+    documents: Documents of an owner, by create_time.
+    """
+
+    messages: RetentionLimits | RetentionLimitsDict | None
+    facts: RetentionLimits | RetentionLimitsDict | None
+    artifacts: RetentionLimits | RetentionLimitsDict | None
+    documents: RetentionLimits | RetentionLimitsDict | None
+
+
 class SessionPolicyDict(TypedDict, total=False):
     """Policy for automatic pruning and summaries of a session.
 
@@ -162,12 +195,15 @@ class SessionPolicyDict(TypedDict, total=False):
     model: The model of the session, which determines tokenizer and budget. Empty: the server's default
         tokenizer. "short", "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default
         tokenizer.
+    retention: What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too:
+        the settings retention_*.
     """
 
     auto_prune_tokens: int
     strategy: PruneStrategy | PruneStrategyName
     summarize: bool
     model: str
+    retention: Retention | RetentionDict | None
 
 
 class FactDict(TypedDict, total=False):
@@ -295,18 +331,51 @@ class DocumentDict(TypedDict, total=False):
     sha256: str
 
 
+class CalibrationDict(TypedDict, total=False):
+    """What the sidecar has learned about the token counts of a model, from ReportUsage.
+
+    model: The model.
+    factor: Reported tokens divided by counted tokens.
+    reports: The number of reports.
+    """
+
+    model: str
+    factor: float
+    reports: int
+
+
+class ArchivedSessionDict(TypedDict, total=False):
+    """The session of an archive, apart from its messages.
+
+    create_time: Time of the first write.
+    last_active: Time of the last write.
+    last_sequence: The highest assigned sequence.
+    """
+
+    create_time: datetime | Timestamp | None
+    last_active: datetime | Timestamp | None
+    last_sequence: int
+
+
 class ArchiveRecordDict(TypedDict, total=False):
     """One record of an archive.
 
     user_id: Empty for a record of the namespace.
     session_id: Empty for a record of the user or of the namespace.
-    message: A message, in sequence order.
+    message: A message, in sequence order, with the vector that the caller sent, if any. Import keeps the
+        sequence if it is above the session's last one, and else, or if it is 0, adds the message at the end.
     fact: A fact, current or superseded.
     summary: A rolling summary.
     artifact: A tool artifact.
     document: A document with its text. Import makes its chunks again.
     policy: The policy of the session; without session_id, of the namespace.
+    calibration: The token calibration of a model, of the namespace.
+    session: The session; precedes its messages.
     pruned: The message is pruned.
+    version: The version of the record format, 1. 0 means 1. Import rejects versions that it does not know.
+    displayed: The content of the message in the window, if it was offloaded or shortened. `message` is the
+        original.
+    learned: The facts of this message were learned already: Import does not learn them again.
     """
 
     user_id: str
@@ -317,7 +386,12 @@ class ArchiveRecordDict(TypedDict, total=False):
     artifact: Artifact | ArtifactDict | None
     document: Document | DocumentDict | None
     policy: SessionPolicy | SessionPolicyDict | None
+    calibration: Calibration | CalibrationDict | None
+    session: ArchivedSession | ArchivedSessionDict | None
     pruned: bool
+    version: int
+    displayed: Message | MessageDict | None
+    learned: bool
 
 
 class ImportRequestDict(TypedDict, total=False):
@@ -325,7 +399,9 @@ class ImportRequestDict(TypedDict, total=False):
 
     namespace: Empty means "default". May differ from the exported namespace.
     record: Required.
+    override_erasures: Store the record even if its message, session or user was forgotten here.
     """
 
     namespace: str
     record: Required[ArchiveRecord | ArchiveRecordDict]
+    override_erasures: bool

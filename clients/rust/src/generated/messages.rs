@@ -273,7 +273,7 @@ pub struct BuildContextRequest {
     /// Required. For an unknown session the context is built from the other sources.
     #[prost(string, tag = "3")]
     pub session_id: ::prost::alloc::string::String,
-    /// The query for retrieval. Empty: the newest user message.
+    /// The query for retrieval, at most 1 MiB. Empty: the newest user message.
     #[prost(string, tag = "4")]
     pub query: ::prost::alloc::string::String,
     /// Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base, has the
@@ -672,9 +672,9 @@ pub enum ErrorReason {
     /// largest mandatory part: "system_prompt", "newest user message", "pinned facts", "tool_schemas_json" or
     /// "reserve_output_tokens".
     BudgetTooSmall = 6,
-    /// RESOURCE_EXHAUSTED: a message of more than 1 MiB (setting max_message_bytes), a request of more than 4 MiB, a
-    /// batch of more than 10,000 messages, a document of more than 3 MiB (setting max_document_bytes), or a context
-    /// whose response would exceed 4 MiB. A retry does not help.
+    /// RESOURCE_EXHAUSTED: a message of more than 1 MiB (setting max_message_bytes), a query of more than 1 MiB, a request
+    /// of more than 4 MiB, a batch of more than 10,000 messages, a document of more than 3 MiB (setting
+    /// max_document_bytes), or a context whose response would exceed 4 MiB. A retry does not help.
     TooLarge = 7,
     /// RESOURCE_EXHAUSTED: the namespace exceeds its request rate, its concurrency limit, or its limit on unread
     /// response bytes. RetryInfo says how long to wait.
@@ -704,6 +704,8 @@ pub enum ErrorReason {
     /// INTERNAL: a bug in the sidecar, never caused by invalid input. The message has no details; the sidecar's log has
     /// them.
     Internal = 19,
+    /// RESOURCE_EXHAUSTED; metadata: cursor. The caller of Watch does not read its events. Watch again from the cursor.
+    SlowReader = 20,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -732,6 +734,7 @@ impl ErrorReason {
             Self::DataCorrupted => "ERROR_REASON_DATA_CORRUPTED",
             Self::NotImplemented => "ERROR_REASON_NOT_IMPLEMENTED",
             Self::Internal => "ERROR_REASON_INTERNAL",
+            Self::SlowReader => "ERROR_REASON_SLOW_READER",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -757,6 +760,7 @@ impl ErrorReason {
             "ERROR_REASON_DATA_CORRUPTED" => Some(Self::DataCorrupted),
             "ERROR_REASON_NOT_IMPLEMENTED" => Some(Self::NotImplemented),
             "ERROR_REASON_INTERNAL" => Some(Self::Internal),
+            "ERROR_REASON_SLOW_READER" => Some(Self::SlowReader),
             _ => None,
         }
     }
@@ -1176,7 +1180,7 @@ pub struct SearchDocumentsRequest {
     /// The session's documents are searched in addition to the namespace's. A session of another user is rejected.
     #[prost(string, tag = "3")]
     pub session_id: ::prost::alloc::string::String,
-    /// Required. Matched as in the hybrid mode of Search.
+    /// Required, at most 1 MiB. Matched as in the hybrid mode of Search.
     #[prost(string, tag = "4")]
     pub query: ::prost::alloc::string::String,
     /// 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting documents_top_k_max).
@@ -1714,7 +1718,7 @@ pub struct SearchRequest {
     /// The session, for SCOPE_SESSION. Optional if user_id is given.
     #[prost(string, tag = "3")]
     pub session_id: ::prost::alloc::string::String,
-    /// The text to search for. Required, unless query_vector is given and the mode is semantic.
+    /// The text to search for, at most 1 MiB. Required, unless query_vector is given and the mode is semantic.
     #[prost(string, tag = "4")]
     pub query: ::prost::alloc::string::String,
     /// Unspecified: hybrid.
@@ -2068,6 +2072,40 @@ pub struct SessionPolicy {
     /// "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
     #[prost(string, tag = "4")]
     pub model: ::prost::alloc::string::String,
+    /// What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the settings
+    /// retention\_\*.
+    #[prost(message, optional, tag = "5")]
+    pub retention: ::core::option::Option<Retention>,
+}
+/// Limits on the age and the number of one kind of items. What exceeds a limit is erased in the background, oldest
+/// first.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RetentionLimits {
+    /// Items older than this are erased. Absent: no limit.
+    #[prost(message, optional, tag = "1")]
+    pub max_age: ::core::option::Option<::prost_types::Duration>,
+    /// The newest ones are kept. 0: no limit.
+    #[prost(int32, tag = "2")]
+    pub max_count: i32,
+}
+/// What is kept of each layer, and for how long. An absent limit means no limit.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Retention {
+    /// Messages of a session, pruned ones included. An exchange is erased as a whole, when its newest message exceeds the
+    /// limit. Erased like with ForgetMessage. A message with the metadata of a legal hold (setting legal_hold_tag) stays.
+    #[prost(message, optional, tag = "1")]
+    pub messages: ::core::option::Option<RetentionLimits>,
+    /// Facts of an owner, by last_updated. Pinned facts stay.
+    #[prost(message, optional, tag = "2")]
+    pub facts: ::core::option::Option<RetentionLimits>,
+    /// Artifacts of a session, by create_time.
+    #[prost(message, optional, tag = "3")]
+    pub artifacts: ::core::option::Option<RetentionLimits>,
+    /// Documents of an owner, by create_time.
+    #[prost(message, optional, tag = "4")]
+    pub documents: ::core::option::Option<RetentionLimits>,
 }
 /// One session.
 #[non_exhaustive]
@@ -2100,6 +2138,10 @@ pub struct Session {
     /// every message. "episodic" is absent without an index and until the index is open.
     #[prost(map = "string, int64", tag = "8")]
     pub watermarks: ::std::collections::HashMap<::prost::alloc::string::String, i64>,
+    /// The retention in force: the session's policy, else the namespace's default policy, else the settings. Absent:
+    /// everything is kept.
+    #[prost(message, optional, tag = "9")]
+    pub retention: ::core::option::Option<Retention>,
 }
 /// Selects the sessions to list.
 #[non_exhaustive]
@@ -2281,6 +2323,34 @@ pub struct ForgetUserResponse {
     #[prost(message, optional, tag = "1")]
     pub receipt: ::core::option::Option<ErasureReceipt>,
 }
+/// The session of an archive, apart from its messages.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ArchivedSession {
+    /// Time of the first write.
+    #[prost(message, optional, tag = "1")]
+    pub create_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Time of the last write.
+    #[prost(message, optional, tag = "2")]
+    pub last_active: ::core::option::Option<::prost_types::Timestamp>,
+    /// The highest assigned sequence.
+    #[prost(int64, tag = "3")]
+    pub last_sequence: i64,
+}
+/// What the sidecar has learned about the token counts of a model, from ReportUsage.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Calibration {
+    /// The model.
+    #[prost(string, tag = "1")]
+    pub model: ::prost::alloc::string::String,
+    /// Reported tokens divided by counted tokens.
+    #[prost(double, tag = "2")]
+    pub factor: f64,
+    /// The number of reports.
+    #[prost(int64, tag = "3")]
+    pub reports: i64,
+}
 /// One record of an archive.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2294,8 +2364,17 @@ pub struct ArchiveRecord {
     /// The message is pruned.
     #[prost(bool, tag = "9")]
     pub pruned: bool,
+    /// The version of the record format, 1. 0 means 1. Import rejects versions that it does not know.
+    #[prost(int32, tag = "10")]
+    pub version: i32,
+    /// The content of the message in the window, if it was offloaded or shortened. `message` is the original.
+    #[prost(message, optional, tag = "11")]
+    pub displayed: ::core::option::Option<Message>,
+    /// The facts of this message were learned already: Import does not learn them again.
+    #[prost(bool, tag = "14")]
+    pub learned: bool,
     /// The content of the record; exactly one.
-    #[prost(oneof = "archive_record::Record", tags = "3, 4, 5, 6, 7, 8")]
+    #[prost(oneof = "archive_record::Record", tags = "3, 4, 5, 6, 7, 8, 12, 13")]
     pub record: ::core::option::Option<archive_record::Record>,
 }
 /// Nested message and enum types in `ArchiveRecord`.
@@ -2304,7 +2383,8 @@ pub mod archive_record {
     #[non_exhaustive]
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Record {
-        /// A message, in sequence order.
+        /// A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it is
+        /// above the session's last one, and else, or if it is 0, adds the message at the end.
         #[prost(message, tag = "3")]
         Message(super::Message),
         /// A fact, current or superseded.
@@ -2322,6 +2402,12 @@ pub mod archive_record {
         /// The policy of the session; without session_id, of the namespace.
         #[prost(message, tag = "8")]
         Policy(super::SessionPolicy),
+        /// The token calibration of a model, of the namespace.
+        #[prost(message, tag = "12")]
+        Calibration(super::Calibration),
+        /// The session; precedes its messages.
+        #[prost(message, tag = "13")]
+        Session(super::ArchivedSession),
     }
 }
 /// Selects the records to export.
@@ -2362,6 +2448,9 @@ pub struct ImportRequest {
     /// Required.
     #[prost(message, optional, tag = "2")]
     pub record: ::core::option::Option<ArchiveRecord>,
+    /// Store the record even if its message, session or user was forgotten here.
+    #[prost(bool, tag = "3")]
+    pub override_erasures: bool,
 }
 /// The progress of an import.
 #[non_exhaustive]
@@ -2373,6 +2462,9 @@ pub struct ImportResponse {
     /// The number of those that existed already.
     #[prost(int64, tag = "2")]
     pub duplicate_count: i64,
+    /// The number of those that were not stored, because their message, session or user was forgotten here.
+    #[prost(int64, tag = "3")]
+    pub forgotten_count: i64,
 }
 /// Selects the events to watch.
 #[non_exhaustive]
@@ -2440,6 +2532,8 @@ pub enum EventKind {
     Summary = 7,
     /// A message, a session or a user was erased; `id` is the message's if it was a message.
     Forgotten = 8,
+    /// Nothing happened. Its cursor is as good as that of an event.
+    Heartbeat = 9,
 }
 impl EventKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2457,6 +2551,7 @@ impl EventKind {
             Self::Fact => "EVENT_KIND_FACT",
             Self::Summary => "EVENT_KIND_SUMMARY",
             Self::Forgotten => "EVENT_KIND_FORGOTTEN",
+            Self::Heartbeat => "EVENT_KIND_HEARTBEAT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2471,6 +2566,7 @@ impl EventKind {
             "EVENT_KIND_FACT" => Some(Self::Fact),
             "EVENT_KIND_SUMMARY" => Some(Self::Summary),
             "EVENT_KIND_FORGOTTEN" => Some(Self::Forgotten),
+            "EVENT_KIND_HEARTBEAT" => Some(Self::Heartbeat),
             _ => None,
         }
     }

@@ -202,8 +202,10 @@ impl Client {
         self.call("/memsidecar.v1.SessionService/DeleteSession", request).await
     }
 
-    /// Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
-    /// session has no such message.
+    /// Erases one message from every layer, and everything that was derived from this message only: facts, the artifact of
+    /// an offloaded message, the session's summary (it is made again from the other messages). The other messages of its
+    /// exchange are pruned, because an exchange is never split. NOT_FOUND, also in a dry run, when the session has no such
+    /// message.
     pub async fn forget_message(&self, request: ForgetMessageRequest) -> Result<ForgetMessageResponse, Error> {
         self.call("/memsidecar.v1.SessionService/ForgetMessage", request).await
     }
@@ -213,8 +215,9 @@ impl Client {
         self.call("/memsidecar.v1.SessionService/ForgetUser", request).await
     }
 
-    /// Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
-    /// pass the last received cursor.
+    /// Streams the stored records, one per response, in an order that Import accepts, as of the position at which the
+    /// export began: nothing that is added later is exported. What is changed or erased later is exported as it is when
+    /// the stream reaches it. To resume an interrupted stream, pass the last received cursor.
     ///
     /// It is retried until the first response. After that the caller resumes from the last `cursor`.
     ///
@@ -224,7 +227,8 @@ impl Client {
     }
 
     /// Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
-    /// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+    /// interrupted import can resume. Records that exist already are counted as duplicates and change nothing. Records of
+    /// a message, session or user that was forgotten here are counted and not stored, unless override_erasures is set. An
     /// invalid record ends the stream with its error; acknowledged records stay stored.
     ///
     /// It is sent once: the caller sends an interrupted stream again.
@@ -237,8 +241,10 @@ impl Client {
         self.exchanged("/memsidecar.v1.SessionService/Import", requests)
     }
 
-    /// Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
-    /// sidecar stops.
+    /// Streams change events in commit order, from now on or from a cursor: each at least once. The first response is a
+    /// heartbeat, as soon as the stream is open; further ones follow when nothing happens for 15 seconds (setting
+    /// watch_heartbeat_seconds). Ends when the caller cancels, with UNAVAILABLE when the sidecar stops, or with
+    /// RESOURCE_EXHAUSTED, reason SLOW_READER, when the caller does not read fast enough.
     ///
     /// It is retried until the first response. After that the caller resumes from the last `cursor`.
     ///

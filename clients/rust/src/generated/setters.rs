@@ -253,7 +253,8 @@ impl ArchiveRecord {
 
     /// Sets `message`.
     ///
-    /// A message, in sequence order.
+    /// A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it is
+    /// above the session's last one, and else, or if it is 0, adds the message at the end.
     #[must_use]
     pub fn with_message(mut self, message: Message) -> Self {
         self.record = Some(archive_record::Record::Message(message));
@@ -305,12 +306,86 @@ impl ArchiveRecord {
         self
     }
 
+    /// Sets `calibration`.
+    ///
+    /// The token calibration of a model, of the namespace.
+    #[must_use]
+    pub fn with_calibration(mut self, calibration: Calibration) -> Self {
+        self.record = Some(archive_record::Record::Calibration(calibration));
+        self
+    }
+
+    /// Sets `session`.
+    ///
+    /// The session; precedes its messages.
+    #[must_use]
+    pub fn with_session(mut self, session: ArchivedSession) -> Self {
+        self.record = Some(archive_record::Record::ArchivedSession(session));
+        self
+    }
+
     /// Sets `pruned`.
     ///
     /// The message is pruned.
     #[must_use]
     pub fn with_pruned(mut self, pruned: bool) -> Self {
         self.pruned = pruned;
+        self
+    }
+
+    /// Sets `version`.
+    ///
+    /// The version of the record format, 1. 0 means 1. Import rejects versions that it does not know.
+    #[must_use]
+    pub fn with_version(mut self, version: i32) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// Sets `displayed`.
+    ///
+    /// The content of the message in the window, if it was offloaded or shortened. `message` is the original.
+    #[must_use]
+    pub fn with_displayed(mut self, displayed: Message) -> Self {
+        self.displayed = Some(displayed);
+        self
+    }
+
+    /// Sets `learned`.
+    ///
+    /// The facts of this message were learned already: Import does not learn them again.
+    #[must_use]
+    pub fn with_learned(mut self, learned: bool) -> Self {
+        self.learned = learned;
+        self
+    }
+}
+
+impl ArchivedSession {
+    /// Sets `create_time`.
+    ///
+    /// Time of the first write.
+    #[must_use]
+    pub fn with_create_time(mut self, create_time: impl Into<Timestamp>) -> Self {
+        self.create_time = Some(create_time.into());
+        self
+    }
+
+    /// Sets `last_active`.
+    ///
+    /// Time of the last write.
+    #[must_use]
+    pub fn with_last_active(mut self, last_active: impl Into<Timestamp>) -> Self {
+        self.last_active = Some(last_active.into());
+        self
+    }
+
+    /// Sets `last_sequence`.
+    ///
+    /// The highest assigned sequence.
+    #[must_use]
+    pub fn with_last_sequence(mut self, last_sequence: i64) -> Self {
+        self.last_sequence = last_sequence;
         self
     }
 }
@@ -421,7 +496,7 @@ impl BuildContextRequest {
 
     /// Sets `query`.
     ///
-    /// The query for retrieval. Empty: the newest user message.
+    /// The query for retrieval, at most 1 MiB. Empty: the newest user message.
     #[must_use]
     pub fn with_query(mut self, query: impl Into<String>) -> Self {
         self.query = query.into();
@@ -559,6 +634,35 @@ impl BuildContextRequest {
     #[must_use]
     pub fn with_context_fill(mut self, context_fill: f64) -> Self {
         self.context_fill = Some(context_fill);
+        self
+    }
+}
+
+impl Calibration {
+    /// Sets `model`.
+    ///
+    /// The model.
+    #[must_use]
+    pub fn with_model(mut self, model: impl Into<String>) -> Self {
+        self.model = model.into();
+        self
+    }
+
+    /// Sets `factor`.
+    ///
+    /// Reported tokens divided by counted tokens.
+    #[must_use]
+    pub fn with_factor(mut self, factor: f64) -> Self {
+        self.factor = factor;
+        self
+    }
+
+    /// Sets `reports`.
+    ///
+    /// The number of reports.
+    #[must_use]
+    pub fn with_reports(mut self, reports: i64) -> Self {
+        self.reports = reports;
         self
     }
 }
@@ -1436,6 +1540,15 @@ impl ImportRequest {
         self.record = Some(record);
         self
     }
+
+    /// Sets `override_erasures`.
+    ///
+    /// Store the record even if its message, session or user was forgotten here.
+    #[must_use]
+    pub fn with_override_erasures(mut self, override_erasures: bool) -> Self {
+        self.override_erasures = override_erasures;
+        self
+    }
 }
 
 impl ListArtifactsRequest {
@@ -2089,6 +2202,65 @@ impl ReportUsageRequest {
     }
 }
 
+impl Retention {
+    /// Sets `messages`.
+    ///
+    /// Messages of a session, pruned ones included. An exchange is erased as a whole, when its newest message exceeds the
+    /// limit. Erased like with ForgetMessage. A message with the metadata of a legal hold (setting legal_hold_tag) stays.
+    #[must_use]
+    pub fn with_messages(mut self, messages: RetentionLimits) -> Self {
+        self.messages = Some(messages);
+        self
+    }
+
+    /// Sets `facts`.
+    ///
+    /// Facts of an owner, by last_updated. Pinned facts stay.
+    #[must_use]
+    pub fn with_facts(mut self, facts: RetentionLimits) -> Self {
+        self.facts = Some(facts);
+        self
+    }
+
+    /// Sets `artifacts`.
+    ///
+    /// Artifacts of a session, by create_time.
+    #[must_use]
+    pub fn with_artifacts(mut self, artifacts: RetentionLimits) -> Self {
+        self.artifacts = Some(artifacts);
+        self
+    }
+
+    /// Sets `documents`.
+    ///
+    /// Documents of an owner, by create_time.
+    #[must_use]
+    pub fn with_documents(mut self, documents: RetentionLimits) -> Self {
+        self.documents = Some(documents);
+        self
+    }
+}
+
+impl RetentionLimits {
+    /// Sets `max_age`.
+    ///
+    /// Items older than this are erased. Absent: no limit.
+    #[must_use]
+    pub fn with_max_age(mut self, max_age: Duration) -> Self {
+        self.max_age = Some(max_age);
+        self
+    }
+
+    /// Sets `max_count`.
+    ///
+    /// The newest ones are kept. 0: no limit.
+    #[must_use]
+    pub fn with_max_count(mut self, max_count: i32) -> Self {
+        self.max_count = max_count;
+        self
+    }
+}
+
 impl SearchDocumentsRequest {
     /// With what is required; the rest is the server's default.
     #[must_use]
@@ -2126,7 +2298,7 @@ impl SearchDocumentsRequest {
 
     /// Sets `query`.
     ///
-    /// Required. Matched as in the hybrid mode of Search.
+    /// Required, at most 1 MiB. Matched as in the hybrid mode of Search.
     #[must_use]
     pub fn with_query(mut self, query: impl Into<String>) -> Self {
         self.query = query.into();
@@ -2188,7 +2360,7 @@ impl SearchRequest {
 
     /// Sets `query`.
     ///
-    /// The text to search for. Required, unless query_vector is given and the mode is semantic.
+    /// The text to search for, at most 1 MiB. Required, unless query_vector is given and the mode is semantic.
     #[must_use]
     pub fn with_query(mut self, query: impl Into<String>) -> Self {
         self.query = query.into();
@@ -2398,6 +2570,16 @@ impl SessionPolicy {
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.model = model.into();
+        self
+    }
+
+    /// Sets `retention`.
+    ///
+    /// What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the settings
+    /// retention_*.
+    #[must_use]
+    pub fn with_retention(mut self, retention: Retention) -> Self {
+        self.retention = Some(retention);
         self
     }
 }

@@ -175,6 +175,7 @@ export type PruneStrategy = "unspecified" | "recency" | "turns" | "window" | "im
  * - `"fact"`: A fact was stored, superseded or deleted; `id` is the fact's.
  * - `"summary"`: The rolling summary was updated through `sequence`; `id` is the summary's.
  * - `"forgotten"`: A message, a session or a user was erased; `id` is the message's if it was a message.
+ * - `"heartbeat"`: Nothing happened. Its cursor is as good as that of an event.
  */
 export type EventKind =
     | "unspecified"
@@ -185,7 +186,8 @@ export type EventKind =
     | "indexed"
     | "fact"
     | "summary"
-    | "forgotten";
+    | "forgotten"
+    | "heartbeat";
 
 /** The acknowledgement of a durable message. */
 export interface AddResponse {
@@ -630,6 +632,11 @@ export interface Session {
      * covers every message. "episodic" is absent without an index and until the index is open.
      */
     watermarks: Record<string, number>;
+    /**
+     * The retention in force: the session's policy, else the namespace's default policy, else the settings.
+     * Absent: everything is kept.
+     */
+    retention?: Retention;
 }
 
 /** Policy for automatic pruning and summaries of a session. */
@@ -651,6 +658,38 @@ export interface SessionPolicy {
      * "short", "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
      */
     model: string;
+    /**
+     * What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the
+     * settings retention_*.
+     */
+    retention?: Retention;
+}
+
+/** What is kept of each layer, and for how long. An absent limit means no limit. */
+export interface Retention {
+    /**
+     * Messages of a session, pruned ones included. An exchange is erased as a whole, when its newest message
+     * exceeds the limit. Erased like with ForgetMessage. A message with the metadata of a legal hold (setting
+     * legal_hold_tag) stays.
+     */
+    messages?: RetentionLimits;
+    /** Facts of an owner, by lastUpdated. Pinned facts stay. */
+    facts?: RetentionLimits;
+    /** Artifacts of a session, by createTime. */
+    artifacts?: RetentionLimits;
+    /** Documents of an owner, by createTime. */
+    documents?: RetentionLimits;
+}
+
+/**
+ * Limits on the age and the number of one kind of items. What exceeds a limit is erased in the background, oldest
+ * first.
+ */
+export interface RetentionLimits {
+    /** Items older than this are erased. Absent: no limit. */
+    maxAge?: Duration;
+    /** The newest ones are kept. 0: no limit. */
+    maxCount: number;
 }
 
 /** The session. */
@@ -724,7 +763,10 @@ export interface ArchiveRecord {
     userId: string;
     /** Empty for a record of the user or of the namespace. */
     sessionId: string;
-    /** A message, in sequence order. */
+    /**
+     * A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it
+     * is above the session's last one, and else, or if it is 0, adds the message at the end.
+     */
     message?: Message;
     /** A fact, current or superseded. */
     fact?: Fact;
@@ -736,8 +778,18 @@ export interface ArchiveRecord {
     document?: Document;
     /** The policy of the session; without sessionId, of the namespace. */
     policy?: SessionPolicy;
+    /** The token calibration of a model, of the namespace. */
+    calibration?: Calibration;
+    /** The session; precedes its messages. */
+    session?: ArchivedSession;
     /** The message is pruned. */
     pruned: boolean;
+    /** The version of the record format, 1. 0 means 1. Import rejects versions that it does not know. */
+    version: number;
+    /** The content of the message in the window, if it was offloaded or shortened. `message` is the original. */
+    displayed?: Message;
+    /** The facts of this message were learned already: Import does not learn them again. */
+    learned: boolean;
 }
 
 /** One fact about a user. */
@@ -868,12 +920,34 @@ export interface Document {
     sha256: string;
 }
 
+/** What the sidecar has learned about the token counts of a model, from ReportUsage. */
+export interface Calibration {
+    /** The model. */
+    model: string;
+    /** Reported tokens divided by counted tokens. */
+    factor: number;
+    /** The number of reports. */
+    reports: number;
+}
+
+/** The session of an archive, apart from its messages. */
+export interface ArchivedSession {
+    /** Time of the first write. */
+    createTime?: string;
+    /** Time of the last write. */
+    lastActive?: string;
+    /** The highest assigned sequence. */
+    lastSequence: number;
+}
+
 /** The progress of an import. */
 export interface ImportResponse {
     /** Durable records of this stream. */
     durableCount: number;
     /** The number of those that existed already. */
     duplicateCount: number;
+    /** The number of those that were not stored, because their message, session or user was forgotten here. */
+    forgottenCount: number;
 }
 
 /** One event. */
@@ -1332,7 +1406,7 @@ export interface SearchRequest {
     userId?: string | undefined;
     /** The session, for "session". Optional if userId is given. */
     sessionId?: string | undefined;
-    /** The text to search for. Required, unless queryVector is given and the mode is semantic. */
+    /** The text to search for, at most 1 MiB. Required, unless queryVector is given and the mode is semantic. */
     query?: string | undefined;
     /** Unspecified: hybrid. */
     mode?: SearchMode | undefined;
@@ -1449,7 +1523,7 @@ export interface BuildContextRequest {
     userId?: string | undefined;
     /** Required. For an unknown session the context is built from the other sources. */
     sessionId: string;
-    /** The query for retrieval. Empty: the newest user message. */
+    /** The query for retrieval, at most 1 MiB. Empty: the newest user message. */
     query?: string | undefined;
     /**
      * Determines tokenizer, calibration and default budget. Optional; an unknown model is counted as o200k_base,
@@ -1599,6 +1673,38 @@ export interface SessionPolicyInput {
      * "short", "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
      */
     model?: string | undefined;
+    /**
+     * What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the
+     * settings retention_*.
+     */
+    retention?: RetentionInput | undefined;
+}
+
+/** What is kept of each layer, and for how long. An absent limit means no limit. */
+export interface RetentionInput {
+    /**
+     * Messages of a session, pruned ones included. An exchange is erased as a whole, when its newest message
+     * exceeds the limit. Erased like with ForgetMessage. A message with the metadata of a legal hold (setting
+     * legal_hold_tag) stays.
+     */
+    messages?: RetentionLimitsInput | undefined;
+    /** Facts of an owner, by lastUpdated. Pinned facts stay. */
+    facts?: RetentionLimitsInput | undefined;
+    /** Artifacts of a session, by createTime. */
+    artifacts?: RetentionLimitsInput | undefined;
+    /** Documents of an owner, by createTime. */
+    documents?: RetentionLimitsInput | undefined;
+}
+
+/**
+ * Limits on the age and the number of one kind of items. What exceeds a limit is erased in the background, oldest
+ * first.
+ */
+export interface RetentionLimitsInput {
+    /** Items older than this are erased. Absent: no limit. */
+    maxAge?: Duration | undefined;
+    /** The newest ones are kept. 0: no limit. */
+    maxCount?: number | undefined;
 }
 
 /** Selects the session to erase. */
@@ -1655,6 +1761,8 @@ export interface ImportRequest {
     namespace?: string | undefined;
     /** Required. */
     record: ArchiveRecordInput;
+    /** Store the record even if its message, session or user was forgotten here. */
+    overrideErasures?: boolean | undefined;
 }
 
 /** One record of an archive. */
@@ -1663,7 +1771,10 @@ export interface ArchiveRecordInput {
     userId?: string | undefined;
     /** Empty for a record of the user or of the namespace. */
     sessionId?: string | undefined;
-    /** A message, in sequence order. */
+    /**
+     * A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it
+     * is above the session's last one, and else, or if it is 0, adds the message at the end.
+     */
     message?: MessageInput | undefined;
     /** A fact, current or superseded. */
     fact?: FactInput | undefined;
@@ -1675,8 +1786,18 @@ export interface ArchiveRecordInput {
     document?: DocumentInput | undefined;
     /** The policy of the session; without sessionId, of the namespace. */
     policy?: SessionPolicyInput | undefined;
+    /** The token calibration of a model, of the namespace. */
+    calibration?: CalibrationInput | undefined;
+    /** The session; precedes its messages. */
+    session?: ArchivedSessionInput | undefined;
     /** The message is pruned. */
     pruned?: boolean | undefined;
+    /** The version of the record format, 1. 0 means 1. Import rejects versions that it does not know. */
+    version?: number | undefined;
+    /** The content of the message in the window, if it was offloaded or shortened. `message` is the original. */
+    displayed?: MessageInput | undefined;
+    /** The facts of this message were learned already: Import does not learn them again. */
+    learned?: boolean | undefined;
 }
 
 /** One fact about a user. */
@@ -1789,6 +1910,26 @@ export interface DocumentInput {
      * unchanged.
      */
     createTime?: Date | string | undefined;
+}
+
+/** What the sidecar has learned about the token counts of a model, from ReportUsage. */
+export interface CalibrationInput {
+    /** The model. */
+    model?: string | undefined;
+    /** Reported tokens divided by counted tokens. */
+    factor?: number | undefined;
+    /** The number of reports. */
+    reports?: number | undefined;
+}
+
+/** The session of an archive, apart from its messages. */
+export interface ArchivedSessionInput {
+    /** Time of the first write. */
+    createTime?: Date | string | undefined;
+    /** Time of the last write. */
+    lastActive?: Date | string | undefined;
+    /** The highest assigned sequence. */
+    lastSequence?: number | undefined;
 }
 
 /** Selects the events to watch. */
@@ -1991,8 +2132,8 @@ export interface SearchDocumentsRequest {
     userId?: string | undefined;
     /** The session's documents are searched in addition to the namespace's. A session of another user is rejected. */
     sessionId?: string | undefined;
-    /** Required. Matched as in the hybrid mode of Search. */
-    query: string;
+    /** Required, at most 1 MiB. Matched as in the hybrid mode of Search. */
+    query?: string | undefined;
     /** 0 means 3 (setting documents_top_k). Values above 20 are lowered to 20 (setting documents_top_k_max). */
     limit?: number | undefined;
     /** The lowest `score` of a hit, 0 or more. 0: no threshold. */

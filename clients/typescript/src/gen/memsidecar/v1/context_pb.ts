@@ -94,7 +94,7 @@ export type BuildContextRequest = Message<"memsidecar.v1.BuildContextRequest"> &
   sessionId: string;
 
   /**
-   * The query for retrieval. Empty: the newest user message.
+   * The query for retrieval, at most 1 MiB. Empty: the newest user message.
    *
    * @generated from field: string query = 4;
    */

@@ -1002,7 +1002,7 @@ export type SearchDocumentsRequest = Message<"memsidecar.v1.SearchDocumentsReque
   sessionId: string;
 
   /**
-   * Required. Matched as in the hybrid mode of Search.
+   * Required, at most 1 MiB. Matched as in the hybrid mode of Search.
    *
    * @generated from field: string query = 4;
    */

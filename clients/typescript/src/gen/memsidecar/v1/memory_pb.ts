@@ -766,7 +766,7 @@ export type SearchRequest = Message<"memsidecar.v1.SearchRequest"> & {
   sessionId: string;
 
   /**
-   * The text to search for. Required, unless query_vector is given and the mode is semantic.
+   * The text to search for, at most 1 MiB. Required, unless query_vector is given and the mode is semantic.
    *
    * @generated from field: string query = 4;
    */

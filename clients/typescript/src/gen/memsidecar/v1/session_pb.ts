@@ -4,8 +4,8 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Artifact, Document, Fact, Summary } from "./knowledge_pb.js";
 import { file_memsidecar_v1_knowledge } from "./knowledge_pb.js";
 import type { PruneStrategy } from "./memory_pb.js";
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/session.proto.
  */
 export const file_memsidecar_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("ChttZW1zaWRlY2FyL3YxL3Nlc3Npb24ucHJvdG8SDW1lbXNpZGVjYXIudjEifAoNU2Vzc2lvblBvbGljeRIZChFhdXRvX3BydW5lX3Rva2VucxgBIAEoBRIuCghzdHJhdGVneRgCIAEoDjIcLm1lbXNpZGVjYXIudjEuUHJ1bmVTdHJhdGVneRIRCglzdW1tYXJpemUYAyABKAgSDQoFbW9kZWwYBCABKAki7AIKB1Nlc3Npb24SEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9hY3RpdmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBXN0YXRzGAYgASgLMhsubWVtc2lkZWNhci52MS5TZXNzaW9uU3RhdHMSLAoGcG9saWN5GAcgASgLMhwubWVtc2lkZWNhci52MS5TZXNzaW9uUG9saWN5EjoKCndhdGVybWFya3MYCCADKAsyJi5tZW1zaWRlY2FyLnYxLlNlc3Npb24uV2F0ZXJtYXJrc0VudHJ5GjEKD1dhdGVybWFya3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAM6AjgBImAKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiWQoUTGlzdFNlc3Npb25zUmVzcG9uc2USKAoIc2Vzc2lvbnMYASADKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIksKEUdldFNlc3Npb25SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkiPQoSR2V0U2Vzc2lvblJlc3BvbnNlEicKB3Nlc3Npb24YASABKAsyFi5tZW1zaWRlY2FyLnYxLlNlc3Npb24ieAoQU2V0UG9saWN5UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiwKBnBvbGljeRgEIAEoCzIcLm1lbXNpZGVjYXIudjEuU2Vzc2lvblBvbGljeSJBChFTZXRQb2xpY3lSZXNwb25zZRIsCgZwb2xpY3kYASABKAsyHC5tZW1zaWRlY2FyLnYxLlNlc3Npb25Qb2xpY3kioQEKDkVyYXN1cmVSZWNlaXB0EhAKCG1lc3NhZ2VzGAEgASgFEhIKCmluZGV4X3Jvd3MYAiABKAUSDQoFZmFjdHMYAyABKAUSEQoJc3VtbWFyaWVzGAQgASgFEhEKCWFydGlmYWN0cxgFIAEoBRIRCglkb2N1bWVudHMYBiABKAUSEAoIc2Vzc2lvbnMYByABKAUSDwoHZHJ5X3J1bhgIIAEoCCJfChREZWxldGVTZXNzaW9uUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2RyeV9ydW4YBCABKAgiRwoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS5tZW1zaWRlY2FyLnYxLkVyYXN1cmVSZWNlaXB0InMKFEZvcmdldE1lc3NhZ2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIPCgdkcnlfcnVuGAUgASgIIkcKFUZvcmdldE1lc3NhZ2VSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0ubWVtc2lkZWNhci52MS5FcmFzdXJlUmVjZWlwdCJIChFGb3JnZXRVc2VyUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIPCgdkcnlfcnVuGAMgASgIIkQKEkZvcmdldFVzZXJSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0ubWVtc2lkZWNhci52MS5FcmFzdXJlUmVjZWlwdCLTAgoNQXJjaGl2ZVJlY29yZBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSKQoHbWVzc2FnZRgDIAEoCzIWLm1lbXNpZGVjYXIudjEuTWVzc2FnZUgAEiMKBGZhY3QYBCABKAsyEy5tZW1zaWRlY2FyLnYxLkZhY3RIABIpCgdzdW1tYXJ5GAUgASgLMhYubWVtc2lkZWNhci52MS5TdW1tYXJ5SAASKwoIYXJ0aWZhY3QYBiABKAsyFy5tZW1zaWRlY2FyLnYxLkFydGlmYWN0SAASKwoIZG9jdW1lbnQYByABKAsyFy5tZW1zaWRlY2FyLnYxLkRvY3VtZW50SAASLgoGcG9saWN5GAggASgLMhwubWVtc2lkZWNhci52MS5TZXNzaW9uUG9saWN5SAASDgoGcHJ1bmVkGAkgASgIQggKBnJlY29yZCJXCg1FeHBvcnRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGY3Vyc29yGAQgASgJIk4KDkV4cG9ydFJlc3BvbnNlEiwKBnJlY29yZBgBIAEoCzIcLm1lbXNpZGVjYXIudjEuQXJjaGl2ZVJlY29yZBIOCgZjdXJzb3IYAiABKAkiUAoNSW1wb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSLAoGcmVjb3JkGAIgASgLMhwubWVtc2lkZWNhci52MS5BcmNoaXZlUmVjb3JkIkAKDkltcG9ydFJlc3BvbnNlEhUKDWR1cmFibGVfY291bnQYASABKAMSFwoPZHVwbGljYXRlX2NvdW50GAIgASgDIlYKDFdhdGNoUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg4KBmN1cnNvchgEIAEoCSK0AQoNV2F0Y2hSZXNwb25zZRImCgRraW5kGAEgASgOMhgubWVtc2lkZWNhci52MS5FdmVudEtpbmQSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhAKCHNlcXVlbmNlGAQgASgDEgoKAmlkGAUgASgJEg4KBmN1cnNvchgGIAEoCRIoCgR0aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCrlAQoJRXZlbnRLaW5kEhoKFkVWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIUChBFVkVOVF9LSU5EX0FEREVEEAESFQoRRVZFTlRfS0lORF9QUlVORUQQAhIWChJFVkVOVF9LSU5EX0NMRUFSRUQQAxIYChRFVkVOVF9LSU5EX0FOTk9UQVRFRBAEEhYKEkVWRU5UX0tJTkRfSU5ERVhFRBAFEhMKD0VWRU5UX0tJTkRfRkFDVBAGEhYKEkVWRU5UX0tJTkRfU1VNTUFSWRAHEhgKFEVWRU5UX0tJTkRfRk9SR09UVEVOEAgy8QUKDlNlc3Npb25TZXJ2aWNlElcKDExpc3RTZXNzaW9ucxIiLm1lbXNpZGVjYXIudjEuTGlzdFNlc3Npb25zUmVxdWVzdBojLm1lbXNpZGVjYXIudjEuTGlzdFNlc3Npb25zUmVzcG9uc2USUQoKR2V0U2Vzc2lvbhIgLm1lbXNpZGVjYXIudjEuR2V0U2Vzc2lvblJlcXVlc3QaIS5tZW1zaWRlY2FyLnYxLkdldFNlc3Npb25SZXNwb25zZRJOCglTZXRQb2xpY3kSHy5tZW1zaWRlY2FyLnYxLlNldFBvbGljeVJlcXVlc3QaIC5tZW1zaWRlY2FyLnYxLlNldFBvbGljeVJlc3BvbnNlEloKDURlbGV0ZVNlc3Npb24SIy5tZW1zaWRlY2FyLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiQubWVtc2lkZWNhci52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2USWgoNRm9yZ2V0TWVzc2FnZRIjLm1lbXNpZGVjYXIudjEuRm9yZ2V0TWVzc2FnZVJlcXVlc3QaJC5tZW1zaWRlY2FyLnYxLkZvcmdldE1lc3NhZ2VSZXNwb25zZRJRCgpGb3JnZXRVc2VyEiAubWVtc2lkZWNhci52MS5Gb3JnZXRVc2VyUmVxdWVzdBohLm1lbXNpZGVjYXIudjEuRm9yZ2V0VXNlclJlc3BvbnNlEkcKBkV4cG9ydBIcLm1lbXNpZGVjYXIudjEuRXhwb3J0UmVxdWVzdBodLm1lbXNpZGVjYXIudjEuRXhwb3J0UmVzcG9uc2UwARJJCgZJbXBvcnQSHC5tZW1zaWRlY2FyLnYxLkltcG9ydFJlcXVlc3QaHS5tZW1zaWRlY2FyLnYxLkltcG9ydFJlc3BvbnNlKAEwARJECgVXYXRjaBIbLm1lbXNpZGVjYXIudjEuV2F0Y2hSZXF1ZXN0GhwubWVtc2lkZWNhci52MS5XYXRjaFJlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_timestamp, file_memsidecar_v1_knowledge, file_memsidecar_v1_memory, file_memsidecar_v1_message]);
+  fileDesc("ChttZW1zaWRlY2FyL3YxL3Nlc3Npb24ucHJvdG8SDW1lbXNpZGVjYXIudjEiqQEKDVNlc3Npb25Qb2xpY3kSGQoRYXV0b19wcnVuZV90b2tlbnMYASABKAUSLgoIc3RyYXRlZ3kYAiABKA4yHC5tZW1zaWRlY2FyLnYxLlBydW5lU3RyYXRlZ3kSEQoJc3VtbWFyaXplGAMgASgIEg0KBW1vZGVsGAQgASgJEisKCXJldGVudGlvbhgFIAEoCzIYLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uIlAKD1JldGVudGlvbkxpbWl0cxIqCgdtYXhfYWdlGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhEKCW1heF9jb3VudBgCIAEoBSLSAQoJUmV0ZW50aW9uEjAKCG1lc3NhZ2VzGAEgASgLMh4ubWVtc2lkZWNhci52MS5SZXRlbnRpb25MaW1pdHMSLQoFZmFjdHMYAiABKAsyHi5tZW1zaWRlY2FyLnYxLlJldGVudGlvbkxpbWl0cxIxCglhcnRpZmFjdHMYAyABKAsyHi5tZW1zaWRlY2FyLnYxLlJldGVudGlvbkxpbWl0cxIxCglkb2N1bWVudHMYBCABKAsyHi5tZW1zaWRlY2FyLnYxLlJldGVudGlvbkxpbWl0cyKZAwoHU2Vzc2lvbhIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtsYXN0X2FjdGl2ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoFc3RhdHMYBiABKAsyGy5tZW1zaWRlY2FyLnYxLlNlc3Npb25TdGF0cxIsCgZwb2xpY3kYByABKAsyHC5tZW1zaWRlY2FyLnYxLlNlc3Npb25Qb2xpY3kSOgoKd2F0ZXJtYXJrcxgIIAMoCzImLm1lbXNpZGVjYXIudjEuU2Vzc2lvbi5XYXRlcm1hcmtzRW50cnkSKwoJcmV0ZW50aW9uGAkgASgLMhgubWVtc2lkZWNhci52MS5SZXRlbnRpb24aMQoPV2F0ZXJtYXJrc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAzoCOAEiYAoTTGlzdFNlc3Npb25zUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJZChRMaXN0U2Vzc2lvbnNSZXNwb25zZRIoCghzZXNzaW9ucxgBIAMoCzIWLm1lbXNpZGVjYXIudjEuU2Vzc2lvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiSwoRR2V0U2Vzc2lvblJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCSI9ChJHZXRTZXNzaW9uUmVzcG9uc2USJwoHc2Vzc2lvbhgBIAEoCzIWLm1lbXNpZGVjYXIudjEuU2Vzc2lvbiJ4ChBTZXRQb2xpY3lSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSLAoGcG9saWN5GAQgASgLMhwubWVtc2lkZWNhci52MS5TZXNzaW9uUG9saWN5IkEKEVNldFBvbGljeVJlc3BvbnNlEiwKBnBvbGljeRgBIAEoCzIcLm1lbXNpZGVjYXIudjEuU2Vzc2lvblBvbGljeSKhAQoORXJhc3VyZVJlY2VpcHQSEAoIbWVzc2FnZXMYASABKAUSEgoKaW5kZXhfcm93cxgCIAEoBRINCgVmYWN0cxgDIAEoBRIRCglzdW1tYXJpZXMYBCABKAUSEQoJYXJ0aWZhY3RzGAUgASgFEhEKCWRvY3VtZW50cxgGIAEoBRIQCghzZXNzaW9ucxgHIAEoBRIPCgdkcnlfcnVuGAggASgIIl8KFERlbGV0ZVNlc3Npb25SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDwoHZHJ5X3J1bhgEIAEoCCJHChVEZWxldGVTZXNzaW9uUmVzcG9uc2USLgoHcmVjZWlwdBgBIAEoCzIdLm1lbXNpZGVjYXIudjEuRXJhc3VyZVJlY2VpcHQicwoURm9yZ2V0TWVzc2FnZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRISCgptZXNzYWdlX2lkGAQgASgJEg8KB2RyeV9ydW4YBSABKAgiRwoVRm9yZ2V0TWVzc2FnZVJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS5tZW1zaWRlY2FyLnYxLkVyYXN1cmVSZWNlaXB0IkgKEUZvcmdldFVzZXJSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEg8KB2RyeV9ydW4YAyABKAgiRAoSRm9yZ2V0VXNlclJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS5tZW1zaWRlY2FyLnYxLkVyYXN1cmVSZWNlaXB0IooBCg9BcmNoaXZlZFNlc3Npb24SLwoLY3JlYXRlX3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2xhc3RfYWN0aXZlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1sYXN0X3NlcXVlbmNlGAMgASgDIj0KC0NhbGlicmF0aW9uEg0KBW1vZGVsGAEgASgJEg4KBmZhY3RvchgCIAEoARIPCgdyZXBvcnRzGAMgASgDIoYECg1BcmNoaXZlUmVjb3JkEg8KB3VzZXJfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIpCgdtZXNzYWdlGAMgASgLMhYubWVtc2lkZWNhci52MS5NZXNzYWdlSAASIwoEZmFjdBgEIAEoCzITLm1lbXNpZGVjYXIudjEuRmFjdEgAEikKB3N1bW1hcnkYBSABKAsyFi5tZW1zaWRlY2FyLnYxLlN1bW1hcnlIABIrCghhcnRpZmFjdBgGIAEoCzIXLm1lbXNpZGVjYXIudjEuQXJ0aWZhY3RIABIrCghkb2N1bWVudBgHIAEoCzIXLm1lbXNpZGVjYXIudjEuRG9jdW1lbnRIABIuCgZwb2xpY3kYCCABKAsyHC5tZW1zaWRlY2FyLnYxLlNlc3Npb25Qb2xpY3lIABIxCgtjYWxpYnJhdGlvbhgMIAEoCzIaLm1lbXNpZGVjYXIudjEuQ2FsaWJyYXRpb25IABIxCgdzZXNzaW9uGA0gASgLMh4ubWVtc2lkZWNhci52MS5BcmNoaXZlZFNlc3Npb25IABIOCgZwcnVuZWQYCSABKAgSDwoHdmVyc2lvbhgKIAEoBRIpCglkaXNwbGF5ZWQYCyABKAsyFi5tZW1zaWRlY2FyLnYxLk1lc3NhZ2USDwoHbGVhcm5lZBgOIAEoCEIICgZyZWNvcmQiVwoNRXhwb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg4KBmN1cnNvchgEIAEoCSJOCg5FeHBvcnRSZXNwb25zZRIsCgZyZWNvcmQYASABKAsyHC5tZW1zaWRlY2FyLnYxLkFyY2hpdmVSZWNvcmQSDgoGY3Vyc29yGAIgASgJImsKDUltcG9ydFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiwKBnJlY29yZBgCIAEoCzIcLm1lbXNpZGVjYXIudjEuQXJjaGl2ZVJlY29yZBIZChFvdmVycmlkZV9lcmFzdXJlcxgDIAEoCCJZCg5JbXBvcnRSZXNwb25zZRIVCg1kdXJhYmxlX2NvdW50GAEgASgDEhcKD2R1cGxpY2F0ZV9jb3VudBgCIAEoAxIXCg9mb3Jnb3R0ZW5fY291bnQYAyABKAMiVgoMV2F0Y2hSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGY3Vyc29yGAQgASgJIrQBCg1XYXRjaFJlc3BvbnNlEiYKBGtpbmQYASABKA4yGC5tZW1zaWRlY2FyLnYxLkV2ZW50S2luZBIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAMSCgoCaWQYBSABKAkSDgoGY3Vyc29yGAYgASgJEigKBHRpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wKv8BCglFdmVudEtpbmQSGgoWRVZFTlRfS0lORF9VTlNQRUNJRklFRBAAEhQKEEVWRU5UX0tJTkRfQURERUQQARIVChFFVkVOVF9LSU5EX1BSVU5FRBACEhYKEkVWRU5UX0tJTkRfQ0xFQVJFRBADEhgKFEVWRU5UX0tJTkRfQU5OT1RBVEVEEAQSFgoSRVZFTlRfS0lORF9JTkRFWEVEEAUSEwoPRVZFTlRfS0lORF9GQUNUEAYSFgoSRVZFTlRfS0lORF9TVU1NQVJZEAcSGAoURVZFTlRfS0lORF9GT1JHT1RURU4QCBIYChRFVkVOVF9LSU5EX0hFQVJUQkVBVBAJMvEFCg5TZXNzaW9uU2VydmljZRJXCgxMaXN0U2Vzc2lvbnMSIi5tZW1zaWRlY2FyLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIy5tZW1zaWRlY2FyLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlElEKCkdldFNlc3Npb24SIC5tZW1zaWRlY2FyLnYxLkdldFNlc3Npb25SZXF1ZXN0GiEubWVtc2lkZWNhci52MS5HZXRTZXNzaW9uUmVzcG9uc2USTgoJU2V0UG9saWN5Eh8ubWVtc2lkZWNhci52MS5TZXRQb2xpY3lSZXF1ZXN0GiAubWVtc2lkZWNhci52MS5TZXRQb2xpY3lSZXNwb25zZRJaCg1EZWxldGVTZXNzaW9uEiMubWVtc2lkZWNhci52MS5EZWxldGVTZXNzaW9uUmVxdWVzdBokLm1lbXNpZGVjYXIudjEuRGVsZXRlU2Vzc2lvblJlc3BvbnNlEloKDUZvcmdldE1lc3NhZ2USIy5tZW1zaWRlY2FyLnYxLkZvcmdldE1lc3NhZ2VSZXF1ZXN0GiQubWVtc2lkZWNhci52MS5Gb3JnZXRNZXNzYWdlUmVzcG9uc2USUQoKRm9yZ2V0VXNlchIgLm1lbXNpZGVjYXIudjEuRm9yZ2V0VXNlclJlcXVlc3QaIS5tZW1zaWRlY2FyLnYxLkZvcmdldFVzZXJSZXNwb25zZRJHCgZFeHBvcnQSHC5tZW1zaWRlY2FyLnYxLkV4cG9ydFJlcXVlc3QaHS5tZW1zaWRlY2FyLnYxLkV4cG9ydFJlc3BvbnNlMAESSQoGSW1wb3J0EhwubWVtc2lkZWNhci52MS5JbXBvcnRSZXF1ZXN0Gh0ubWVtc2lkZWNhci52MS5JbXBvcnRSZXNwb25zZSgBMAESRAoFV2F0Y2gSGy5tZW1zaWRlY2FyLnYxLldhdGNoUmVxdWVzdBocLm1lbXNpZGVjYXIudjEuV2F0Y2hSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_memsidecar_v1_knowledge, file_memsidecar_v1_memory, file_memsidecar_v1_message]);
 
 /**
  * Policy for automatic pruning and summaries of a session.
@@ -56,6 +56,14 @@ export type SessionPolicy = Message<"memsidecar.v1.SessionPolicy"> & {
    * @generated from field: string model = 4;
    */
   model: string;
+
+  /**
+   * What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the settings
+   * retention_*.
+   *
+   * @generated from field: memsidecar.v1.Retention retention = 5;
+   */
+  retention?: Retention | undefined;
 };
 
 /**
@@ -64,6 +72,78 @@ export type SessionPolicy = Message<"memsidecar.v1.SessionPolicy"> & {
  */
 export const SessionPolicySchema: GenMessage<SessionPolicy> = /*@__PURE__*/
   messageDesc(file_memsidecar_v1_session, 0);
+
+/**
+ * Limits on the age and the number of one kind of items. What exceeds a limit is erased in the background, oldest
+ * first.
+ *
+ * @generated from message memsidecar.v1.RetentionLimits
+ */
+export type RetentionLimits = Message<"memsidecar.v1.RetentionLimits"> & {
+  /**
+   * Items older than this are erased. Absent: no limit.
+   *
+   * @generated from field: google.protobuf.Duration max_age = 1;
+   */
+  maxAge?: Duration | undefined;
+
+  /**
+   * The newest ones are kept. 0: no limit.
+   *
+   * @generated from field: int32 max_count = 2;
+   */
+  maxCount: number;
+};
+
+/**
+ * Describes the message memsidecar.v1.RetentionLimits.
+ * Use `create(RetentionLimitsSchema)` to create a new message.
+ */
+export const RetentionLimitsSchema: GenMessage<RetentionLimits> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 1);
+
+/**
+ * What is kept of each layer, and for how long. An absent limit means no limit.
+ *
+ * @generated from message memsidecar.v1.Retention
+ */
+export type Retention = Message<"memsidecar.v1.Retention"> & {
+  /**
+   * Messages of a session, pruned ones included. An exchange is erased as a whole, when its newest message exceeds the
+   * limit. Erased like with ForgetMessage. A message with the metadata of a legal hold (setting legal_hold_tag) stays.
+   *
+   * @generated from field: memsidecar.v1.RetentionLimits messages = 1;
+   */
+  messages?: RetentionLimits | undefined;
+
+  /**
+   * Facts of an owner, by last_updated. Pinned facts stay.
+   *
+   * @generated from field: memsidecar.v1.RetentionLimits facts = 2;
+   */
+  facts?: RetentionLimits | undefined;
+
+  /**
+   * Artifacts of a session, by create_time.
+   *
+   * @generated from field: memsidecar.v1.RetentionLimits artifacts = 3;
+   */
+  artifacts?: RetentionLimits | undefined;
+
+  /**
+   * Documents of an owner, by create_time.
+   *
+   * @generated from field: memsidecar.v1.RetentionLimits documents = 4;
+   */
+  documents?: RetentionLimits | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.Retention.
+ * Use `create(RetentionSchema)` to create a new message.
+ */
+export const RetentionSchema: GenMessage<Retention> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 2);
 
 /**
  * One session.
@@ -129,6 +209,14 @@ export type Session = Message<"memsidecar.v1.Session"> & {
    * @generated from field: map<string, int64> watermarks = 8;
    */
   watermarks: { [key: string]: bigint };
+
+  /**
+   * The retention in force: the session's policy, else the namespace's default policy, else the settings. Absent:
+   * everything is kept.
+   *
+   * @generated from field: memsidecar.v1.Retention retention = 9;
+   */
+  retention?: Retention | undefined;
 };
 
 /**
@@ -136,7 +224,7 @@ export type Session = Message<"memsidecar.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 1);
+  messageDesc(file_memsidecar_v1_session, 3);
 
 /**
  * Selects the sessions to list.
@@ -178,7 +266,7 @@ export type ListSessionsRequest = Message<"memsidecar.v1.ListSessionsRequest"> &
  * Use `create(ListSessionsRequestSchema)` to create a new message.
  */
 export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 2);
+  messageDesc(file_memsidecar_v1_session, 4);
 
 /**
  * One page of sessions.
@@ -206,7 +294,7 @@ export type ListSessionsResponse = Message<"memsidecar.v1.ListSessionsResponse">
  * Use `create(ListSessionsResponseSchema)` to create a new message.
  */
 export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 3);
+  messageDesc(file_memsidecar_v1_session, 5);
 
 /**
  * Selects the session to read.
@@ -241,7 +329,7 @@ export type GetSessionRequest = Message<"memsidecar.v1.GetSessionRequest"> & {
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 4);
+  messageDesc(file_memsidecar_v1_session, 6);
 
 /**
  * The session.
@@ -262,7 +350,7 @@ export type GetSessionResponse = Message<"memsidecar.v1.GetSessionResponse"> & {
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 5);
+  messageDesc(file_memsidecar_v1_session, 7);
 
 /**
  * The policy to set.
@@ -304,7 +392,7 @@ export type SetPolicyRequest = Message<"memsidecar.v1.SetPolicyRequest"> & {
  * Use `create(SetPolicyRequestSchema)` to create a new message.
  */
 export const SetPolicyRequestSchema: GenMessage<SetPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 6);
+  messageDesc(file_memsidecar_v1_session, 8);
 
 /**
  * The policy in force.
@@ -325,7 +413,7 @@ export type SetPolicyResponse = Message<"memsidecar.v1.SetPolicyResponse"> & {
  * Use `create(SetPolicyResponseSchema)` to create a new message.
  */
 export const SetPolicyResponseSchema: GenMessage<SetPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 7);
+  messageDesc(file_memsidecar_v1_session, 9);
 
 /**
  * Counts per layer of erased items, or in a dry run of the items that would be erased. Items that stay with the user
@@ -396,7 +484,7 @@ export type ErasureReceipt = Message<"memsidecar.v1.ErasureReceipt"> & {
  * Use `create(ErasureReceiptSchema)` to create a new message.
  */
 export const ErasureReceiptSchema: GenMessage<ErasureReceipt> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 8);
+  messageDesc(file_memsidecar_v1_session, 10);
 
 /**
  * Selects the session to erase.
@@ -438,7 +526,7 @@ export type DeleteSessionRequest = Message<"memsidecar.v1.DeleteSessionRequest">
  * Use `create(DeleteSessionRequestSchema)` to create a new message.
  */
 export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 9);
+  messageDesc(file_memsidecar_v1_session, 11);
 
 /**
  * The result of an erasure.
@@ -459,7 +547,7 @@ export type DeleteSessionResponse = Message<"memsidecar.v1.DeleteSessionResponse
  * Use `create(DeleteSessionResponseSchema)` to create a new message.
  */
 export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 10);
+  messageDesc(file_memsidecar_v1_session, 12);
 
 /**
  * Selects the message to erase.
@@ -508,7 +596,7 @@ export type ForgetMessageRequest = Message<"memsidecar.v1.ForgetMessageRequest">
  * Use `create(ForgetMessageRequestSchema)` to create a new message.
  */
 export const ForgetMessageRequestSchema: GenMessage<ForgetMessageRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 11);
+  messageDesc(file_memsidecar_v1_session, 13);
 
 /**
  * The result of an erasure.
@@ -529,7 +617,7 @@ export type ForgetMessageResponse = Message<"memsidecar.v1.ForgetMessageResponse
  * Use `create(ForgetMessageResponseSchema)` to create a new message.
  */
 export const ForgetMessageResponseSchema: GenMessage<ForgetMessageResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 12);
+  messageDesc(file_memsidecar_v1_session, 14);
 
 /**
  * Selects the user to erase.
@@ -564,7 +652,7 @@ export type ForgetUserRequest = Message<"memsidecar.v1.ForgetUserRequest"> & {
  * Use `create(ForgetUserRequestSchema)` to create a new message.
  */
 export const ForgetUserRequestSchema: GenMessage<ForgetUserRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 13);
+  messageDesc(file_memsidecar_v1_session, 15);
 
 /**
  * The result of an erasure.
@@ -585,7 +673,77 @@ export type ForgetUserResponse = Message<"memsidecar.v1.ForgetUserResponse"> & {
  * Use `create(ForgetUserResponseSchema)` to create a new message.
  */
 export const ForgetUserResponseSchema: GenMessage<ForgetUserResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 14);
+  messageDesc(file_memsidecar_v1_session, 16);
+
+/**
+ * The session of an archive, apart from its messages.
+ *
+ * @generated from message memsidecar.v1.ArchivedSession
+ */
+export type ArchivedSession = Message<"memsidecar.v1.ArchivedSession"> & {
+  /**
+   * Time of the first write.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 1;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * Time of the last write.
+   *
+   * @generated from field: google.protobuf.Timestamp last_active = 2;
+   */
+  lastActive?: Timestamp | undefined;
+
+  /**
+   * The highest assigned sequence.
+   *
+   * @generated from field: int64 last_sequence = 3;
+   */
+  lastSequence: bigint;
+};
+
+/**
+ * Describes the message memsidecar.v1.ArchivedSession.
+ * Use `create(ArchivedSessionSchema)` to create a new message.
+ */
+export const ArchivedSessionSchema: GenMessage<ArchivedSession> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 17);
+
+/**
+ * What the sidecar has learned about the token counts of a model, from ReportUsage.
+ *
+ * @generated from message memsidecar.v1.Calibration
+ */
+export type Calibration = Message<"memsidecar.v1.Calibration"> & {
+  /**
+   * The model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Reported tokens divided by counted tokens.
+   *
+   * @generated from field: double factor = 2;
+   */
+  factor: number;
+
+  /**
+   * The number of reports.
+   *
+   * @generated from field: int64 reports = 3;
+   */
+  reports: bigint;
+};
+
+/**
+ * Describes the message memsidecar.v1.Calibration.
+ * Use `create(CalibrationSchema)` to create a new message.
+ */
+export const CalibrationSchema: GenMessage<Calibration> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 18);
 
 /**
  * One record of an archive.
@@ -614,7 +772,8 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
    */
   record: {
     /**
-     * A message, in sequence order.
+     * A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it is
+     * above the session's last one, and else, or if it is 0, adds the message at the end.
      *
      * @generated from field: memsidecar.v1.Message message = 3;
      */
@@ -660,6 +819,22 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
      */
     value: SessionPolicy;
     case: "policy";
+  } | {
+    /**
+     * The token calibration of a model, of the namespace.
+     *
+     * @generated from field: memsidecar.v1.Calibration calibration = 12;
+     */
+    value: Calibration;
+    case: "calibration";
+  } | {
+    /**
+     * The session; precedes its messages.
+     *
+     * @generated from field: memsidecar.v1.ArchivedSession session = 13;
+     */
+    value: ArchivedSession;
+    case: "session";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -668,6 +843,27 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
    * @generated from field: bool pruned = 9;
    */
   pruned: boolean;
+
+  /**
+   * The version of the record format, 1. 0 means 1. Import rejects versions that it does not know.
+   *
+   * @generated from field: int32 version = 10;
+   */
+  version: number;
+
+  /**
+   * The content of the message in the window, if it was offloaded or shortened. `message` is the original.
+   *
+   * @generated from field: memsidecar.v1.Message displayed = 11;
+   */
+  displayed?: Message$1 | undefined;
+
+  /**
+   * The facts of this message were learned already: Import does not learn them again.
+   *
+   * @generated from field: bool learned = 14;
+   */
+  learned: boolean;
 };
 
 /**
@@ -675,7 +871,7 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
  * Use `create(ArchiveRecordSchema)` to create a new message.
  */
 export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 15);
+  messageDesc(file_memsidecar_v1_session, 19);
 
 /**
  * Selects the records to export.
@@ -717,7 +913,7 @@ export type ExportRequest = Message<"memsidecar.v1.ExportRequest"> & {
  * Use `create(ExportRequestSchema)` to create a new message.
  */
 export const ExportRequestSchema: GenMessage<ExportRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 16);
+  messageDesc(file_memsidecar_v1_session, 20);
 
 /**
  * One record of the archive.
@@ -745,7 +941,7 @@ export type ExportResponse = Message<"memsidecar.v1.ExportResponse"> & {
  * Use `create(ExportResponseSchema)` to create a new message.
  */
 export const ExportResponseSchema: GenMessage<ExportResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 17);
+  messageDesc(file_memsidecar_v1_session, 21);
 
 /**
  * One record to store.
@@ -766,6 +962,13 @@ export type ImportRequest = Message<"memsidecar.v1.ImportRequest"> & {
    * @generated from field: memsidecar.v1.ArchiveRecord record = 2;
    */
   record?: ArchiveRecord | undefined;
+
+  /**
+   * Store the record even if its message, session or user was forgotten here.
+   *
+   * @generated from field: bool override_erasures = 3;
+   */
+  overrideErasures: boolean;
 };
 
 /**
@@ -773,7 +976,7 @@ export type ImportRequest = Message<"memsidecar.v1.ImportRequest"> & {
  * Use `create(ImportRequestSchema)` to create a new message.
  */
 export const ImportRequestSchema: GenMessage<ImportRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 18);
+  messageDesc(file_memsidecar_v1_session, 22);
 
 /**
  * The progress of an import.
@@ -794,6 +997,13 @@ export type ImportResponse = Message<"memsidecar.v1.ImportResponse"> & {
    * @generated from field: int64 duplicate_count = 2;
    */
   duplicateCount: bigint;
+
+  /**
+   * The number of those that were not stored, because their message, session or user was forgotten here.
+   *
+   * @generated from field: int64 forgotten_count = 3;
+   */
+  forgottenCount: bigint;
 };
 
 /**
@@ -801,7 +1011,7 @@ export type ImportResponse = Message<"memsidecar.v1.ImportResponse"> & {
  * Use `create(ImportResponseSchema)` to create a new message.
  */
 export const ImportResponseSchema: GenMessage<ImportResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 19);
+  messageDesc(file_memsidecar_v1_session, 23);
 
 /**
  * Selects the events to watch.
@@ -843,7 +1053,7 @@ export type WatchRequest = Message<"memsidecar.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 20);
+  messageDesc(file_memsidecar_v1_session, 24);
 
 /**
  * One event.
@@ -906,7 +1116,7 @@ export type WatchResponse = Message<"memsidecar.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 21);
+  messageDesc(file_memsidecar_v1_session, 25);
 
 /**
  * The kind of an event.
@@ -976,6 +1186,13 @@ export enum EventKind {
    * @generated from enum value: EVENT_KIND_FORGOTTEN = 8;
    */
   FORGOTTEN = 8,
+
+  /**
+   * Nothing happened. Its cursor is as good as that of an event.
+   *
+   * @generated from enum value: EVENT_KIND_HEARTBEAT = 9;
+   */
+  HEARTBEAT = 9,
 }
 
 /**
@@ -1035,8 +1252,10 @@ export const SessionService: GenService<{
     output: typeof DeleteSessionResponseSchema;
   },
   /**
-   * Erases one message from every layer, and everything that was derived from this message only. NOT_FOUND when the
-   * session has no such message.
+   * Erases one message from every layer, and everything that was derived from this message only: facts, the artifact of
+   * an offloaded message, the session's summary (it is made again from the other messages). The other messages of its
+   * exchange are pruned, because an exchange is never split. NOT_FOUND, also in a dry run, when the session has no such
+   * message.
    *
    * @generated from rpc memsidecar.v1.SessionService.ForgetMessage
    */
@@ -1056,8 +1275,9 @@ export const SessionService: GenService<{
     output: typeof ForgetUserResponseSchema;
   },
   /**
-   * Streams the stored records, one per response, in an order that Import accepts. To resume an interrupted stream,
-   * pass the last received cursor.
+   * Streams the stored records, one per response, in an order that Import accepts, as of the position at which the
+   * export began: nothing that is added later is exported. What is changed or erased later is exported as it is when
+   * the stream reaches it. To resume an interrupted stream, pass the last received cursor.
    *
    * @generated from rpc memsidecar.v1.SessionService.Export
    */
@@ -1068,7 +1288,8 @@ export const SessionService: GenService<{
   },
   /**
    * Stores records of an archive or of another system's history. Sends one response per durable batch, so that an
-   * interrupted import can resume. Records that exist already are counted as duplicates and change nothing. An
+   * interrupted import can resume. Records that exist already are counted as duplicates and change nothing. Records of
+   * a message, session or user that was forgotten here are counted and not stored, unless override_erasures is set. An
    * invalid record ends the stream with its error; acknowledged records stay stored.
    *
    * @generated from rpc memsidecar.v1.SessionService.Import
@@ -1079,8 +1300,10 @@ export const SessionService: GenService<{
     output: typeof ImportResponseSchema;
   },
   /**
-   * Streams change events, from now on or from a cursor. Ends when the caller cancels, or with UNAVAILABLE when the
-   * sidecar stops.
+   * Streams change events in commit order, from now on or from a cursor: each at least once. The first response is a
+   * heartbeat, as soon as the stream is open; further ones follow when nothing happens for 15 seconds (setting
+   * watch_heartbeat_seconds). Ends when the caller cancels, with UNAVAILABLE when the sidecar stops, or with
+   * RESOURCE_EXHAUSTED, reason SLOW_READER, when the caller does not read fast enough.
    *
    * @generated from rpc memsidecar.v1.SessionService.Watch
    */
