@@ -241,6 +241,38 @@ class SummaryState(OwnedState):
         return NextChange("Add", (count + 1, covered), lambda: client.memory.Add(add, timeout=CALL_SECONDS))
 
 
+class UserState(OwnedState):
+    """What a user has in two layers: (ids of the messages of a session, values of facts). ForgetUser erases both."""
+
+    def empty(self) -> tuple[tuple[str, ...], frozenset[str]]:
+        return (), frozenset()
+
+    def read(self, client: Client) -> tuple[tuple[str, ...], frozenset[str]]:
+        request = knowledge.ListFactsRequest(user_id=self.name, include_history=True, page_size=1000)
+        facts = client.knowledge.ListFacts(request, timeout=CALL_SECONDS).facts
+        messages = client.all(self.name)
+        assert all(message.content == long_text(message.id) for message in messages)
+        return tuple(message.id for message in messages), frozenset(fact.value for fact in facts)
+
+    def next_change(self, client: Client, chance: random.Random) -> NextChange:
+        messages, facts = self.state
+        if len(messages) + len(facts) > chance.randint(1, 2 * MAX_ITEMS):
+            forget = session.ForgetUserRequest(user_id=self.name)
+            return NextChange(
+                "ForgetUser", self.empty(), lambda: client.sessions.ForgetUser(forget, timeout=CALL_SECONDS)
+            )
+        word = self.new_word()
+        if chance.random() < 0.5:
+            message = Message(id=word, role=ROLE_USER, content=long_text(word))
+            add = memory.AddRequest(session_id=self.name, user_id=self.name, message=message)
+            state = ((*messages, word), facts)
+            return NextChange("Add", state, lambda: client.memory.Add(add, timeout=CALL_SECONDS))
+        fact = knowledge.Fact(type=knowledge.FACT_TYPE_INTEREST, key="likes", value=word)
+        put = knowledge.PutFactsRequest(user_id=self.name, facts=[fact])
+        state = (messages, facts | {word})
+        return NextChange("PutFacts", state, lambda: client.knowledge.PutFacts(put, timeout=CALL_SECONDS))
+
+
 class UsageState(OwnedState):
     """The calibration factor of a model. A report below half of the estimate is ignored, so it is a read."""
 
@@ -273,6 +305,7 @@ KINDS: tuple[type[OwnedState], ...] = (
     ArtifactState,
     DocumentState,
     SummaryState,
+    UserState,
     UsageState,
 )
 
