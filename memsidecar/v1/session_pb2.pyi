@@ -1,6 +1,5 @@
 import datetime
 
-from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from memsidecar.v1 import knowledge_pb2 as _knowledge_pb2
 from memsidecar.v1 import memory_pb2 as _memory_pb2
@@ -52,12 +51,12 @@ class SessionPolicy(_message.Message):
     def __init__(self, auto_prune_tokens: _Optional[int] = ..., strategy: _Optional[_Union[_memory_pb2.PruneStrategy, str]] = ..., summarize: _Optional[bool] = ..., model: _Optional[str] = ..., retention: _Optional[_Union[Retention, _Mapping]] = ...) -> None: ...
 
 class RetentionLimits(_message.Message):
-    __slots__ = ("max_age", "max_count")
-    MAX_AGE_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("max_age_seconds", "max_count")
+    MAX_AGE_SECONDS_FIELD_NUMBER: _ClassVar[int]
     MAX_COUNT_FIELD_NUMBER: _ClassVar[int]
-    max_age: _duration_pb2.Duration
+    max_age_seconds: int
     max_count: int
-    def __init__(self, max_age: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, max_age_seconds: _Optional[int] = ..., max_count: _Optional[int] = ...) -> None: ...
 
 class Retention(_message.Message):
     __slots__ = ("messages", "facts", "artifacts", "documents")

@@ -9,7 +9,6 @@ package memsidecarpb
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
-	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -194,8 +193,8 @@ func (x *SessionPolicy) GetRetention() *Retention {
 // first.
 type RetentionLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Items older than this are erased. Absent: no limit.
-	MaxAge *durationpb.Duration `protobuf:"bytes,1,opt,name=max_age,json=maxAge,proto3" json:"max_age,omitempty"`
+	// Items older than this are erased. 0: no limit.
+	MaxAgeSeconds int64 `protobuf:"varint,1,opt,name=max_age_seconds,json=maxAgeSeconds,proto3" json:"max_age_seconds,omitempty"`
 	// The newest ones are kept. 0: no limit.
 	MaxCount      int32 `protobuf:"varint,2,opt,name=max_count,json=maxCount,proto3" json:"max_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -232,11 +231,11 @@ func (*RetentionLimits) Descriptor() ([]byte, []int) {
 	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *RetentionLimits) GetMaxAge() *durationpb.Duration {
+func (x *RetentionLimits) GetMaxAgeSeconds() int64 {
 	if x != nil {
-		return x.MaxAge
+		return x.MaxAgeSeconds
 	}
-	return nil
+	return 0
 }
 
 func (x *RetentionLimits) GetMaxCount() int32 {
@@ -2071,15 +2070,15 @@ var File_memsidecar_v1_session_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dmemsidecar/v1/knowledge.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/message.proto\"\xe1\x01\n" +
+	"\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dmemsidecar/v1/knowledge.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/message.proto\"\xe1\x01\n" +
 	"\rSessionPolicy\x12*\n" +
 	"\x11auto_prune_tokens\x18\x01 \x01(\x05R\x0fautoPruneTokens\x128\n" +
 	"\bstrategy\x18\x02 \x01(\x0e2\x1c.memsidecar.v1.PruneStrategyR\bstrategy\x12\x1c\n" +
 	"\tsummarize\x18\x03 \x01(\bR\tsummarize\x12\x14\n" +
 	"\x05model\x18\x04 \x01(\tR\x05model\x126\n" +
-	"\tretention\x18\x05 \x01(\v2\x18.memsidecar.v1.RetentionR\tretention\"b\n" +
-	"\x0fRetentionLimits\x122\n" +
-	"\amax_age\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06maxAge\x12\x1b\n" +
+	"\tretention\x18\x05 \x01(\v2\x18.memsidecar.v1.RetentionR\tretention\"V\n" +
+	"\x0fRetentionLimits\x12&\n" +
+	"\x0fmax_age_seconds\x18\x01 \x01(\x03R\rmaxAgeSeconds\x12\x1b\n" +
 	"\tmax_count\x18\x02 \x01(\x05R\bmaxCount\"\xf9\x01\n" +
 	"\tRetention\x12:\n" +
 	"\bmessages\x18\x01 \x01(\v2\x1e.memsidecar.v1.RetentionLimitsR\bmessages\x124\n" +
@@ -2290,74 +2289,72 @@ var file_memsidecar_v1_session_proto_goTypes = []any{
 	(*WatchResponse)(nil),         // 26: memsidecar.v1.WatchResponse
 	nil,                           // 27: memsidecar.v1.Session.WatermarksEntry
 	(PruneStrategy)(0),            // 28: memsidecar.v1.PruneStrategy
-	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*SessionStats)(nil),          // 31: memsidecar.v1.SessionStats
-	(*Message)(nil),               // 32: memsidecar.v1.Message
-	(*Fact)(nil),                  // 33: memsidecar.v1.Fact
-	(*Summary)(nil),               // 34: memsidecar.v1.Summary
-	(*Artifact)(nil),              // 35: memsidecar.v1.Artifact
-	(*Document)(nil),              // 36: memsidecar.v1.Document
+	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
+	(*SessionStats)(nil),          // 30: memsidecar.v1.SessionStats
+	(*Message)(nil),               // 31: memsidecar.v1.Message
+	(*Fact)(nil),                  // 32: memsidecar.v1.Fact
+	(*Summary)(nil),               // 33: memsidecar.v1.Summary
+	(*Artifact)(nil),              // 34: memsidecar.v1.Artifact
+	(*Document)(nil),              // 35: memsidecar.v1.Document
 }
 var file_memsidecar_v1_session_proto_depIdxs = []int32{
 	28, // 0: memsidecar.v1.SessionPolicy.strategy:type_name -> memsidecar.v1.PruneStrategy
 	3,  // 1: memsidecar.v1.SessionPolicy.retention:type_name -> memsidecar.v1.Retention
-	29, // 2: memsidecar.v1.RetentionLimits.max_age:type_name -> google.protobuf.Duration
-	2,  // 3: memsidecar.v1.Retention.messages:type_name -> memsidecar.v1.RetentionLimits
-	2,  // 4: memsidecar.v1.Retention.facts:type_name -> memsidecar.v1.RetentionLimits
-	2,  // 5: memsidecar.v1.Retention.artifacts:type_name -> memsidecar.v1.RetentionLimits
-	2,  // 6: memsidecar.v1.Retention.documents:type_name -> memsidecar.v1.RetentionLimits
-	30, // 7: memsidecar.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	30, // 8: memsidecar.v1.Session.last_active:type_name -> google.protobuf.Timestamp
-	31, // 9: memsidecar.v1.Session.stats:type_name -> memsidecar.v1.SessionStats
-	1,  // 10: memsidecar.v1.Session.policy:type_name -> memsidecar.v1.SessionPolicy
-	27, // 11: memsidecar.v1.Session.watermarks:type_name -> memsidecar.v1.Session.WatermarksEntry
-	3,  // 12: memsidecar.v1.Session.retention:type_name -> memsidecar.v1.Retention
-	4,  // 13: memsidecar.v1.ListSessionsResponse.sessions:type_name -> memsidecar.v1.Session
-	4,  // 14: memsidecar.v1.GetSessionResponse.session:type_name -> memsidecar.v1.Session
-	1,  // 15: memsidecar.v1.SetPolicyRequest.policy:type_name -> memsidecar.v1.SessionPolicy
-	1,  // 16: memsidecar.v1.SetPolicyResponse.policy:type_name -> memsidecar.v1.SessionPolicy
-	11, // 17: memsidecar.v1.DeleteSessionResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	11, // 18: memsidecar.v1.ForgetMessageResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	11, // 19: memsidecar.v1.ForgetUserResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	30, // 20: memsidecar.v1.ArchivedSession.create_time:type_name -> google.protobuf.Timestamp
-	30, // 21: memsidecar.v1.ArchivedSession.last_active:type_name -> google.protobuf.Timestamp
-	32, // 22: memsidecar.v1.ArchiveRecord.message:type_name -> memsidecar.v1.Message
-	33, // 23: memsidecar.v1.ArchiveRecord.fact:type_name -> memsidecar.v1.Fact
-	34, // 24: memsidecar.v1.ArchiveRecord.summary:type_name -> memsidecar.v1.Summary
-	35, // 25: memsidecar.v1.ArchiveRecord.artifact:type_name -> memsidecar.v1.Artifact
-	36, // 26: memsidecar.v1.ArchiveRecord.document:type_name -> memsidecar.v1.Document
-	1,  // 27: memsidecar.v1.ArchiveRecord.policy:type_name -> memsidecar.v1.SessionPolicy
-	19, // 28: memsidecar.v1.ArchiveRecord.calibration:type_name -> memsidecar.v1.Calibration
-	18, // 29: memsidecar.v1.ArchiveRecord.session:type_name -> memsidecar.v1.ArchivedSession
-	32, // 30: memsidecar.v1.ArchiveRecord.displayed:type_name -> memsidecar.v1.Message
-	20, // 31: memsidecar.v1.ExportResponse.record:type_name -> memsidecar.v1.ArchiveRecord
-	20, // 32: memsidecar.v1.ImportRequest.record:type_name -> memsidecar.v1.ArchiveRecord
-	0,  // 33: memsidecar.v1.WatchResponse.kind:type_name -> memsidecar.v1.EventKind
-	30, // 34: memsidecar.v1.WatchResponse.time:type_name -> google.protobuf.Timestamp
-	5,  // 35: memsidecar.v1.SessionService.ListSessions:input_type -> memsidecar.v1.ListSessionsRequest
-	7,  // 36: memsidecar.v1.SessionService.GetSession:input_type -> memsidecar.v1.GetSessionRequest
-	9,  // 37: memsidecar.v1.SessionService.SetPolicy:input_type -> memsidecar.v1.SetPolicyRequest
-	12, // 38: memsidecar.v1.SessionService.DeleteSession:input_type -> memsidecar.v1.DeleteSessionRequest
-	14, // 39: memsidecar.v1.SessionService.ForgetMessage:input_type -> memsidecar.v1.ForgetMessageRequest
-	16, // 40: memsidecar.v1.SessionService.ForgetUser:input_type -> memsidecar.v1.ForgetUserRequest
-	21, // 41: memsidecar.v1.SessionService.Export:input_type -> memsidecar.v1.ExportRequest
-	23, // 42: memsidecar.v1.SessionService.Import:input_type -> memsidecar.v1.ImportRequest
-	25, // 43: memsidecar.v1.SessionService.Watch:input_type -> memsidecar.v1.WatchRequest
-	6,  // 44: memsidecar.v1.SessionService.ListSessions:output_type -> memsidecar.v1.ListSessionsResponse
-	8,  // 45: memsidecar.v1.SessionService.GetSession:output_type -> memsidecar.v1.GetSessionResponse
-	10, // 46: memsidecar.v1.SessionService.SetPolicy:output_type -> memsidecar.v1.SetPolicyResponse
-	13, // 47: memsidecar.v1.SessionService.DeleteSession:output_type -> memsidecar.v1.DeleteSessionResponse
-	15, // 48: memsidecar.v1.SessionService.ForgetMessage:output_type -> memsidecar.v1.ForgetMessageResponse
-	17, // 49: memsidecar.v1.SessionService.ForgetUser:output_type -> memsidecar.v1.ForgetUserResponse
-	22, // 50: memsidecar.v1.SessionService.Export:output_type -> memsidecar.v1.ExportResponse
-	24, // 51: memsidecar.v1.SessionService.Import:output_type -> memsidecar.v1.ImportResponse
-	26, // 52: memsidecar.v1.SessionService.Watch:output_type -> memsidecar.v1.WatchResponse
-	44, // [44:53] is the sub-list for method output_type
-	35, // [35:44] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	2,  // 2: memsidecar.v1.Retention.messages:type_name -> memsidecar.v1.RetentionLimits
+	2,  // 3: memsidecar.v1.Retention.facts:type_name -> memsidecar.v1.RetentionLimits
+	2,  // 4: memsidecar.v1.Retention.artifacts:type_name -> memsidecar.v1.RetentionLimits
+	2,  // 5: memsidecar.v1.Retention.documents:type_name -> memsidecar.v1.RetentionLimits
+	29, // 6: memsidecar.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	29, // 7: memsidecar.v1.Session.last_active:type_name -> google.protobuf.Timestamp
+	30, // 8: memsidecar.v1.Session.stats:type_name -> memsidecar.v1.SessionStats
+	1,  // 9: memsidecar.v1.Session.policy:type_name -> memsidecar.v1.SessionPolicy
+	27, // 10: memsidecar.v1.Session.watermarks:type_name -> memsidecar.v1.Session.WatermarksEntry
+	3,  // 11: memsidecar.v1.Session.retention:type_name -> memsidecar.v1.Retention
+	4,  // 12: memsidecar.v1.ListSessionsResponse.sessions:type_name -> memsidecar.v1.Session
+	4,  // 13: memsidecar.v1.GetSessionResponse.session:type_name -> memsidecar.v1.Session
+	1,  // 14: memsidecar.v1.SetPolicyRequest.policy:type_name -> memsidecar.v1.SessionPolicy
+	1,  // 15: memsidecar.v1.SetPolicyResponse.policy:type_name -> memsidecar.v1.SessionPolicy
+	11, // 16: memsidecar.v1.DeleteSessionResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	11, // 17: memsidecar.v1.ForgetMessageResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	11, // 18: memsidecar.v1.ForgetUserResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	29, // 19: memsidecar.v1.ArchivedSession.create_time:type_name -> google.protobuf.Timestamp
+	29, // 20: memsidecar.v1.ArchivedSession.last_active:type_name -> google.protobuf.Timestamp
+	31, // 21: memsidecar.v1.ArchiveRecord.message:type_name -> memsidecar.v1.Message
+	32, // 22: memsidecar.v1.ArchiveRecord.fact:type_name -> memsidecar.v1.Fact
+	33, // 23: memsidecar.v1.ArchiveRecord.summary:type_name -> memsidecar.v1.Summary
+	34, // 24: memsidecar.v1.ArchiveRecord.artifact:type_name -> memsidecar.v1.Artifact
+	35, // 25: memsidecar.v1.ArchiveRecord.document:type_name -> memsidecar.v1.Document
+	1,  // 26: memsidecar.v1.ArchiveRecord.policy:type_name -> memsidecar.v1.SessionPolicy
+	19, // 27: memsidecar.v1.ArchiveRecord.calibration:type_name -> memsidecar.v1.Calibration
+	18, // 28: memsidecar.v1.ArchiveRecord.session:type_name -> memsidecar.v1.ArchivedSession
+	31, // 29: memsidecar.v1.ArchiveRecord.displayed:type_name -> memsidecar.v1.Message
+	20, // 30: memsidecar.v1.ExportResponse.record:type_name -> memsidecar.v1.ArchiveRecord
+	20, // 31: memsidecar.v1.ImportRequest.record:type_name -> memsidecar.v1.ArchiveRecord
+	0,  // 32: memsidecar.v1.WatchResponse.kind:type_name -> memsidecar.v1.EventKind
+	29, // 33: memsidecar.v1.WatchResponse.time:type_name -> google.protobuf.Timestamp
+	5,  // 34: memsidecar.v1.SessionService.ListSessions:input_type -> memsidecar.v1.ListSessionsRequest
+	7,  // 35: memsidecar.v1.SessionService.GetSession:input_type -> memsidecar.v1.GetSessionRequest
+	9,  // 36: memsidecar.v1.SessionService.SetPolicy:input_type -> memsidecar.v1.SetPolicyRequest
+	12, // 37: memsidecar.v1.SessionService.DeleteSession:input_type -> memsidecar.v1.DeleteSessionRequest
+	14, // 38: memsidecar.v1.SessionService.ForgetMessage:input_type -> memsidecar.v1.ForgetMessageRequest
+	16, // 39: memsidecar.v1.SessionService.ForgetUser:input_type -> memsidecar.v1.ForgetUserRequest
+	21, // 40: memsidecar.v1.SessionService.Export:input_type -> memsidecar.v1.ExportRequest
+	23, // 41: memsidecar.v1.SessionService.Import:input_type -> memsidecar.v1.ImportRequest
+	25, // 42: memsidecar.v1.SessionService.Watch:input_type -> memsidecar.v1.WatchRequest
+	6,  // 43: memsidecar.v1.SessionService.ListSessions:output_type -> memsidecar.v1.ListSessionsResponse
+	8,  // 44: memsidecar.v1.SessionService.GetSession:output_type -> memsidecar.v1.GetSessionResponse
+	10, // 45: memsidecar.v1.SessionService.SetPolicy:output_type -> memsidecar.v1.SetPolicyResponse
+	13, // 46: memsidecar.v1.SessionService.DeleteSession:output_type -> memsidecar.v1.DeleteSessionResponse
+	15, // 47: memsidecar.v1.SessionService.ForgetMessage:output_type -> memsidecar.v1.ForgetMessageResponse
+	17, // 48: memsidecar.v1.SessionService.ForgetUser:output_type -> memsidecar.v1.ForgetUserResponse
+	22, // 49: memsidecar.v1.SessionService.Export:output_type -> memsidecar.v1.ExportResponse
+	24, // 50: memsidecar.v1.SessionService.Import:output_type -> memsidecar.v1.ImportResponse
+	26, // 51: memsidecar.v1.SessionService.Watch:output_type -> memsidecar.v1.WatchResponse
+	43, // [43:52] is the sub-list for method output_type
+	34, // [34:43] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_session_proto_init() }

@@ -158,11 +158,11 @@ class RetentionLimitsDict(TypedDict, total=False):
     """Limits on the age and the number of one kind of items. What exceeds a limit is erased in the background,
     oldest first.
 
-    max_age: Items older than this are erased. Absent: no limit.
+    max_age_seconds: Items older than this are erased. 0: no limit.
     max_count: The newest ones are kept. 0: no limit.
     """
 
-    max_age: Duration | DurationDict | None
+    max_age_seconds: int
     max_count: int
 
 

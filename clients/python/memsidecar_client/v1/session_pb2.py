@@ -22,14 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from memsidecar_client.v1 import knowledge_pb2 as memsidecar__client_dot_v1_dot_knowledge__pb2
 from memsidecar_client.v1 import memory_pb2 as memsidecar__client_dot_v1_dot_memory__pb2
 from memsidecar_client.v1 import message_pb2 as memsidecar__client_dot_v1_dot_message__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"memsidecar_client/v1/session.proto\x12\x14memsidecar_client.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$memsidecar_client/v1/knowledge.proto\x1a!memsidecar_client/v1/memory.proto\x1a\"memsidecar_client/v1/message.proto\"\xb7\x01\n\rSessionPolicy\x12\x19\n\x11\x61uto_prune_tokens\x18\x01 \x01(\x05\x12\x35\n\x08strategy\x18\x02 \x01(\x0e\x32#.memsidecar_client.v1.PruneStrategy\x12\x11\n\tsummarize\x18\x03 \x01(\x08\x12\r\n\x05model\x18\x04 \x01(\t\x12\x32\n\tretention\x18\x05 \x01(\x0b\x32\x1f.memsidecar_client.v1.Retention\"P\n\x0fRetentionLimits\x12*\n\x07max_age\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x11\n\tmax_count\x18\x02 \x01(\x05\"\xee\x01\n\tRetention\x12\x37\n\x08messages\x18\x01 \x01(\x0b\x32%.memsidecar_client.v1.RetentionLimits\x12\x34\n\x05\x66\x61\x63ts\x18\x02 \x01(\x0b\x32%.memsidecar_client.v1.RetentionLimits\x12\x38\n\tartifacts\x18\x03 \x01(\x0b\x32%.memsidecar_client.v1.RetentionLimits\x12\x38\n\tdocuments\x18\x04 \x01(\x0b\x32%.memsidecar_client.v1.RetentionLimits\"\xb5\x03\n\x07Session\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0blast_active\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x05stats\x18\x06 \x01(\x0b\x32\".memsidecar_client.v1.SessionStats\x12\x33\n\x06policy\x18\x07 \x01(\x0b\x32#.memsidecar_client.v1.SessionPolicy\x12\x41\n\nwatermarks\x18\x08 \x03(\x0b\x32-.memsidecar_client.v1.Session.WatermarksEntry\x12\x32\n\tretention\x18\t \x01(\x0b\x32\x1f.memsidecar_client.v1.Retention\x1a\x31\n\x0fWatermarksEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"`\n\x13ListSessionsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"`\n\x14ListSessionsResponse\x12/\n\x08sessions\x18\x01 \x03(\x0b\x32\x1d.memsidecar_client.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"K\n\x11GetSessionRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\"D\n\x12GetSessionResponse\x12.\n\x07session\x18\x01 \x01(\x0b\x32\x1d.memsidecar_client.v1.Session\"\x7f\n\x10SetPolicyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x33\n\x06policy\x18\x04 \x01(\x0b\x32#.memsidecar_client.v1.SessionPolicy\"H\n\x11SetPolicyResponse\x12\x33\n\x06policy\x18\x01 \x01(\x0b\x32#.memsidecar_client.v1.SessionPolicy\"\xa1\x01\n\x0e\x45rasureReceipt\x12\x10\n\x08messages\x18\x01 \x01(\x05\x12\x12\n\nindex_rows\x18\x02 \x01(\x05\x12\r\n\x05\x66\x61\x63ts\x18\x03 \x01(\x05\x12\x11\n\tsummaries\x18\x04 \x01(\x05\x12\x11\n\tartifacts\x18\x05 \x01(\x05\x12\x11\n\tdocuments\x18\x06 \x01(\x05\x12\x10\n\x08sessions\x18\x07 \x01(\x05\x12\x0f\n\x07\x64ry_run\x18\x08 \x01(\x08\"_\n\x14\x44\x65leteSessionRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x04 \x01(\x08\"N\n\x15\x44\x65leteSessionResponse\x12\x35\n\x07receipt\x18\x01 \x01(\x0b\x32$.memsidecar_client.v1.ErasureReceipt\"s\n\x14\x46orgetMessageRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x12\n\nmessage_id\x18\x04 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\"N\n\x15\x46orgetMessageResponse\x12\x35\n\x07receipt\x18\x01 \x01(\x0b\x32$.memsidecar_client.v1.ErasureReceipt\"H\n\x11\x46orgetUserRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"K\n\x12\x46orgetUserResponse\x12\x35\n\x07receipt\x18\x01 \x01(\x0b\x32$.memsidecar_client.v1.ErasureReceipt\"\x8a\x01\n\x0f\x41rchivedSession\x12/\n\x0b\x63reate_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0blast_active\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rlast_sequence\x18\x03 \x01(\x03\"=\n\x0b\x43\x61libration\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61\x63tor\x18\x02 \x01(\x01\x12\x0f\n\x07reports\x18\x03 \x01(\x03\"\xc5\x04\n\rArchiveRecord\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x30\n\x07message\x18\x03 \x01(\x0b\x32\x1d.memsidecar_client.v1.MessageH\x00\x12*\n\x04\x66\x61\x63t\x18\x04 \x01(\x0b\x32\x1a.memsidecar_client.v1.FactH\x00\x12\x30\n\x07summary\x18\x05 \x01(\x0b\x32\x1d.memsidecar_client.v1.SummaryH\x00\x12\x32\n\x08\x61rtifact\x18\x06 \x01(\x0b\x32\x1e.memsidecar_client.v1.ArtifactH\x00\x12\x32\n\x08\x64ocument\x18\x07 \x01(\x0b\x32\x1e.memsidecar_client.v1.DocumentH\x00\x12\x35\n\x06policy\x18\x08 \x01(\x0b\x32#.memsidecar_client.v1.SessionPolicyH\x00\x12\x38\n\x0b\x63\x61libration\x18\x0c \x01(\x0b\x32!.memsidecar_client.v1.CalibrationH\x00\x12\x38\n\x07session\x18\r \x01(\x0b\x32%.memsidecar_client.v1.ArchivedSessionH\x00\x12\x0e\n\x06pruned\x18\t \x01(\x08\x12\x0f\n\x07version\x18\n \x01(\x05\x12\x30\n\tdisplayed\x18\x0b \x01(\x0b\x32\x1d.memsidecar_client.v1.Message\x12\x0f\n\x07learned\x18\x0e \x01(\x08\x42\x08\n\x06record\"W\n\rExportRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x04 \x01(\t\"U\n\x0e\x45xportResponse\x12\x33\n\x06record\x18\x01 \x01(\x0b\x32#.memsidecar_client.v1.ArchiveRecord\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t\"r\n\rImportRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x33\n\x06record\x18\x02 \x01(\x0b\x32#.memsidecar_client.v1.ArchiveRecord\x12\x19\n\x11override_erasures\x18\x03 \x01(\x08\"Y\n\x0eImportResponse\x12\x15\n\rdurable_count\x18\x01 \x01(\x03\x12\x17\n\x0f\x64uplicate_count\x18\x02 \x01(\x03\x12\x17\n\x0f\x66orgotten_count\x18\x03 \x01(\x03\"V\n\x0cWatchRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x04 \x01(\t\"\xbb\x01\n\rWatchResponse\x12-\n\x04kind\x18\x01 \x01(\x0e\x32\x1f.memsidecar_client.v1.EventKind\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x03\x12\n\n\x02id\x18\x05 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x06 \x01(\t\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\xff\x01\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45VENT_KIND_ADDED\x10\x01\x12\x15\n\x11\x45VENT_KIND_PRUNED\x10\x02\x12\x16\n\x12\x45VENT_KIND_CLEARED\x10\x03\x12\x18\n\x14\x45VENT_KIND_ANNOTATED\x10\x04\x12\x16\n\x12\x45VENT_KIND_INDEXED\x10\x05\x12\x13\n\x0f\x45VENT_KIND_FACT\x10\x06\x12\x16\n\x12\x45VENT_KIND_SUMMARY\x10\x07\x12\x18\n\x14\x45VENT_KIND_FORGOTTEN\x10\x08\x12\x18\n\x14\x45VENT_KIND_HEARTBEAT\x10\t2\xef\x06\n\x0eSessionService\x12\x65\n\x0cListSessions\x12).memsidecar_client.v1.ListSessionsRequest\x1a*.memsidecar_client.v1.ListSessionsResponse\x12_\n\nGetSession\x12\'.memsidecar_client.v1.GetSessionRequest\x1a(.memsidecar_client.v1.GetSessionResponse\x12\\\n\tSetPolicy\x12&.memsidecar_client.v1.SetPolicyRequest\x1a\'.memsidecar_client.v1.SetPolicyResponse\x12h\n\rDeleteSession\x12*.memsidecar_client.v1.DeleteSessionRequest\x1a+.memsidecar_client.v1.DeleteSessionResponse\x12h\n\rForgetMessage\x12*.memsidecar_client.v1.ForgetMessageRequest\x1a+.memsidecar_client.v1.ForgetMessageResponse\x12_\n\nForgetUser\x12\'.memsidecar_client.v1.ForgetUserRequest\x1a(.memsidecar_client.v1.ForgetUserResponse\x12U\n\x06\x45xport\x12#.memsidecar_client.v1.ExportRequest\x1a$.memsidecar_client.v1.ExportResponse0\x01\x12W\n\x06Import\x12#.memsidecar_client.v1.ImportRequest\x1a$.memsidecar_client.v1.ImportResponse(\x01\x30\x01\x12R\n\x05Watch\x12\".memsidecar_client.v1.WatchRequest\x1a#.memsidecar_client.v1.WatchResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"memsidecar_client/v1/session.proto\x12\x14memsidecar_client.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$memsidecar_client/v1/knowledge.proto\x1a!memsidecar_client/v1/memory.proto\x1a\"memsidecar_client/v1/message.proto\"\xb7\x01\n\rSessionPolicy\x12\x19\n\x11\x61uto_prune_tokens\x18\x01 \x01(\x05\x12\x35\n\x08strategy\x18\x02 \x01(\x0e\x32#.memsidecar_client.v1.PruneStrategy\x12\x11\n\tsummarize\x18\x03 \x01(\x08\x12\r\n\x05model\x18\x04 \x01(\t\x12\x32\n\tretention\x18\x05 \x01(\x0b\x32\x1f.memsidecar_client.v1.Retention\"=\n\x0fRetentionLimits\x12\x17\n\x0fmax_age_seconds\x18\x01 \x01(\x03\x12\x11\n\tmax_count\x18\x02 \x01(\x05\"\xee\x01\n\tRetention\x12\x37\n\x08messages\x18\x01 \x01(\x0b\x32%.memsidecar_client.v1.RetentionLimits\x12\x34\n\x05\x66\x61\x63ts\x18\x02 \x01(\x0b\x32%.memsidecar_client.v1.RetentionLimits\x12\x38\n\tartifacts\x18\x03 \x01(\x0b\x32%.memsidecar_client.v1.RetentionLimits\x12\x38\n\tdocuments\x18\x04 \x01(\x0b\x32%.memsidecar_client.v1.RetentionLimits\"\xb5\x03\n\x07Session\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0blast_active\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x05stats\x18\x06 \x01(\x0b\x32\".memsidecar_client.v1.SessionStats\x12\x33\n\x06policy\x18\x07 \x01(\x0b\x32#.memsidecar_client.v1.SessionPolicy\x12\x41\n\nwatermarks\x18\x08 \x03(\x0b\x32-.memsidecar_client.v1.Session.WatermarksEntry\x12\x32\n\tretention\x18\t \x01(\x0b\x32\x1f.memsidecar_client.v1.Retention\x1a\x31\n\x0fWatermarksEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"`\n\x13ListSessionsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"`\n\x14ListSessionsResponse\x12/\n\x08sessions\x18\x01 \x03(\x0b\x32\x1d.memsidecar_client.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"K\n\x11GetSessionRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\"D\n\x12GetSessionResponse\x12.\n\x07session\x18\x01 \x01(\x0b\x32\x1d.memsidecar_client.v1.Session\"\x7f\n\x10SetPolicyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x33\n\x06policy\x18\x04 \x01(\x0b\x32#.memsidecar_client.v1.SessionPolicy\"H\n\x11SetPolicyResponse\x12\x33\n\x06policy\x18\x01 \x01(\x0b\x32#.memsidecar_client.v1.SessionPolicy\"\xa1\x01\n\x0e\x45rasureReceipt\x12\x10\n\x08messages\x18\x01 \x01(\x05\x12\x12\n\nindex_rows\x18\x02 \x01(\x05\x12\r\n\x05\x66\x61\x63ts\x18\x03 \x01(\x05\x12\x11\n\tsummaries\x18\x04 \x01(\x05\x12\x11\n\tartifacts\x18\x05 \x01(\x05\x12\x11\n\tdocuments\x18\x06 \x01(\x05\x12\x10\n\x08sessions\x18\x07 \x01(\x05\x12\x0f\n\x07\x64ry_run\x18\x08 \x01(\x08\"_\n\x14\x44\x65leteSessionRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x04 \x01(\x08\"N\n\x15\x44\x65leteSessionResponse\x12\x35\n\x07receipt\x18\x01 \x01(\x0b\x32$.memsidecar_client.v1.ErasureReceipt\"s\n\x14\x46orgetMessageRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x12\n\nmessage_id\x18\x04 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\"N\n\x15\x46orgetMessageResponse\x12\x35\n\x07receipt\x18\x01 \x01(\x0b\x32$.memsidecar_client.v1.ErasureReceipt\"H\n\x11\x46orgetUserRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"K\n\x12\x46orgetUserResponse\x12\x35\n\x07receipt\x18\x01 \x01(\x0b\x32$.memsidecar_client.v1.ErasureReceipt\"\x8a\x01\n\x0f\x41rchivedSession\x12/\n\x0b\x63reate_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0blast_active\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rlast_sequence\x18\x03 \x01(\x03\"=\n\x0b\x43\x61libration\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61\x63tor\x18\x02 \x01(\x01\x12\x0f\n\x07reports\x18\x03 \x01(\x03\"\xc5\x04\n\rArchiveRecord\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12\x30\n\x07message\x18\x03 \x01(\x0b\x32\x1d.memsidecar_client.v1.MessageH\x00\x12*\n\x04\x66\x61\x63t\x18\x04 \x01(\x0b\x32\x1a.memsidecar_client.v1.FactH\x00\x12\x30\n\x07summary\x18\x05 \x01(\x0b\x32\x1d.memsidecar_client.v1.SummaryH\x00\x12\x32\n\x08\x61rtifact\x18\x06 \x01(\x0b\x32\x1e.memsidecar_client.v1.ArtifactH\x00\x12\x32\n\x08\x64ocument\x18\x07 \x01(\x0b\x32\x1e.memsidecar_client.v1.DocumentH\x00\x12\x35\n\x06policy\x18\x08 \x01(\x0b\x32#.memsidecar_client.v1.SessionPolicyH\x00\x12\x38\n\x0b\x63\x61libration\x18\x0c \x01(\x0b\x32!.memsidecar_client.v1.CalibrationH\x00\x12\x38\n\x07session\x18\r \x01(\x0b\x32%.memsidecar_client.v1.ArchivedSessionH\x00\x12\x0e\n\x06pruned\x18\t \x01(\x08\x12\x0f\n\x07version\x18\n \x01(\x05\x12\x30\n\tdisplayed\x18\x0b \x01(\x0b\x32\x1d.memsidecar_client.v1.Message\x12\x0f\n\x07learned\x18\x0e \x01(\x08\x42\x08\n\x06record\"W\n\rExportRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x04 \x01(\t\"U\n\x0e\x45xportResponse\x12\x33\n\x06record\x18\x01 \x01(\x0b\x32#.memsidecar_client.v1.ArchiveRecord\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t\"r\n\rImportRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x33\n\x06record\x18\x02 \x01(\x0b\x32#.memsidecar_client.v1.ArchiveRecord\x12\x19\n\x11override_erasures\x18\x03 \x01(\x08\"Y\n\x0eImportResponse\x12\x15\n\rdurable_count\x18\x01 \x01(\x03\x12\x17\n\x0f\x64uplicate_count\x18\x02 \x01(\x03\x12\x17\n\x0f\x66orgotten_count\x18\x03 \x01(\x03\"V\n\x0cWatchRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x04 \x01(\t\"\xbb\x01\n\rWatchResponse\x12-\n\x04kind\x18\x01 \x01(\x0e\x32\x1f.memsidecar_client.v1.EventKind\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x03\x12\n\n\x02id\x18\x05 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x06 \x01(\t\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\xff\x01\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45VENT_KIND_ADDED\x10\x01\x12\x15\n\x11\x45VENT_KIND_PRUNED\x10\x02\x12\x16\n\x12\x45VENT_KIND_CLEARED\x10\x03\x12\x18\n\x14\x45VENT_KIND_ANNOTATED\x10\x04\x12\x16\n\x12\x45VENT_KIND_INDEXED\x10\x05\x12\x13\n\x0f\x45VENT_KIND_FACT\x10\x06\x12\x16\n\x12\x45VENT_KIND_SUMMARY\x10\x07\x12\x18\n\x14\x45VENT_KIND_FORGOTTEN\x10\x08\x12\x18\n\x14\x45VENT_KIND_HEARTBEAT\x10\t2\xef\x06\n\x0eSessionService\x12\x65\n\x0cListSessions\x12).memsidecar_client.v1.ListSessionsRequest\x1a*.memsidecar_client.v1.ListSessionsResponse\x12_\n\nGetSession\x12\'.memsidecar_client.v1.GetSessionRequest\x1a(.memsidecar_client.v1.GetSessionResponse\x12\\\n\tSetPolicy\x12&.memsidecar_client.v1.SetPolicyRequest\x1a\'.memsidecar_client.v1.SetPolicyResponse\x12h\n\rDeleteSession\x12*.memsidecar_client.v1.DeleteSessionRequest\x1a+.memsidecar_client.v1.DeleteSessionResponse\x12h\n\rForgetMessage\x12*.memsidecar_client.v1.ForgetMessageRequest\x1a+.memsidecar_client.v1.ForgetMessageResponse\x12_\n\nForgetUser\x12\'.memsidecar_client.v1.ForgetUserRequest\x1a(.memsidecar_client.v1.ForgetUserResponse\x12U\n\x06\x45xport\x12#.memsidecar_client.v1.ExportRequest\x1a$.memsidecar_client.v1.ExportResponse0\x01\x12W\n\x06Import\x12#.memsidecar_client.v1.ImportRequest\x1a$.memsidecar_client.v1.ImportResponse(\x01\x30\x01\x12R\n\x05Watch\x12\".memsidecar_client.v1.WatchRequest\x1a#.memsidecar_client.v1.WatchResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,62 +37,62 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_SESSION_WATERMARKSENTRY']._loaded_options = None
   _globals['_SESSION_WATERMARKSENTRY']._serialized_options = b'8\001'
-  _globals['_EVENTKIND']._serialized_start=3868
-  _globals['_EVENTKIND']._serialized_end=4123
-  _globals['_SESSIONPOLICY']._serialized_start=235
-  _globals['_SESSIONPOLICY']._serialized_end=418
-  _globals['_RETENTIONLIMITS']._serialized_start=420
-  _globals['_RETENTIONLIMITS']._serialized_end=500
-  _globals['_RETENTION']._serialized_start=503
-  _globals['_RETENTION']._serialized_end=741
-  _globals['_SESSION']._serialized_start=744
-  _globals['_SESSION']._serialized_end=1181
-  _globals['_SESSION_WATERMARKSENTRY']._serialized_start=1132
-  _globals['_SESSION_WATERMARKSENTRY']._serialized_end=1181
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=1183
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=1279
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1281
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1377
-  _globals['_GETSESSIONREQUEST']._serialized_start=1379
-  _globals['_GETSESSIONREQUEST']._serialized_end=1454
-  _globals['_GETSESSIONRESPONSE']._serialized_start=1456
-  _globals['_GETSESSIONRESPONSE']._serialized_end=1524
-  _globals['_SETPOLICYREQUEST']._serialized_start=1526
-  _globals['_SETPOLICYREQUEST']._serialized_end=1653
-  _globals['_SETPOLICYRESPONSE']._serialized_start=1655
-  _globals['_SETPOLICYRESPONSE']._serialized_end=1727
-  _globals['_ERASURERECEIPT']._serialized_start=1730
-  _globals['_ERASURERECEIPT']._serialized_end=1891
-  _globals['_DELETESESSIONREQUEST']._serialized_start=1893
-  _globals['_DELETESESSIONREQUEST']._serialized_end=1988
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=1990
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=2068
-  _globals['_FORGETMESSAGEREQUEST']._serialized_start=2070
-  _globals['_FORGETMESSAGEREQUEST']._serialized_end=2185
-  _globals['_FORGETMESSAGERESPONSE']._serialized_start=2187
-  _globals['_FORGETMESSAGERESPONSE']._serialized_end=2265
-  _globals['_FORGETUSERREQUEST']._serialized_start=2267
-  _globals['_FORGETUSERREQUEST']._serialized_end=2339
-  _globals['_FORGETUSERRESPONSE']._serialized_start=2341
-  _globals['_FORGETUSERRESPONSE']._serialized_end=2416
-  _globals['_ARCHIVEDSESSION']._serialized_start=2419
-  _globals['_ARCHIVEDSESSION']._serialized_end=2557
-  _globals['_CALIBRATION']._serialized_start=2559
-  _globals['_CALIBRATION']._serialized_end=2620
-  _globals['_ARCHIVERECORD']._serialized_start=2623
-  _globals['_ARCHIVERECORD']._serialized_end=3204
-  _globals['_EXPORTREQUEST']._serialized_start=3206
-  _globals['_EXPORTREQUEST']._serialized_end=3293
-  _globals['_EXPORTRESPONSE']._serialized_start=3295
-  _globals['_EXPORTRESPONSE']._serialized_end=3380
-  _globals['_IMPORTREQUEST']._serialized_start=3382
-  _globals['_IMPORTREQUEST']._serialized_end=3496
-  _globals['_IMPORTRESPONSE']._serialized_start=3498
-  _globals['_IMPORTRESPONSE']._serialized_end=3587
-  _globals['_WATCHREQUEST']._serialized_start=3589
-  _globals['_WATCHREQUEST']._serialized_end=3675
-  _globals['_WATCHRESPONSE']._serialized_start=3678
-  _globals['_WATCHRESPONSE']._serialized_end=3865
-  _globals['_SESSIONSERVICE']._serialized_start=4126
-  _globals['_SESSIONSERVICE']._serialized_end=5005
+  _globals['_EVENTKIND']._serialized_start=3817
+  _globals['_EVENTKIND']._serialized_end=4072
+  _globals['_SESSIONPOLICY']._serialized_start=203
+  _globals['_SESSIONPOLICY']._serialized_end=386
+  _globals['_RETENTIONLIMITS']._serialized_start=388
+  _globals['_RETENTIONLIMITS']._serialized_end=449
+  _globals['_RETENTION']._serialized_start=452
+  _globals['_RETENTION']._serialized_end=690
+  _globals['_SESSION']._serialized_start=693
+  _globals['_SESSION']._serialized_end=1130
+  _globals['_SESSION_WATERMARKSENTRY']._serialized_start=1081
+  _globals['_SESSION_WATERMARKSENTRY']._serialized_end=1130
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=1132
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=1228
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=1230
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=1326
+  _globals['_GETSESSIONREQUEST']._serialized_start=1328
+  _globals['_GETSESSIONREQUEST']._serialized_end=1403
+  _globals['_GETSESSIONRESPONSE']._serialized_start=1405
+  _globals['_GETSESSIONRESPONSE']._serialized_end=1473
+  _globals['_SETPOLICYREQUEST']._serialized_start=1475
+  _globals['_SETPOLICYREQUEST']._serialized_end=1602
+  _globals['_SETPOLICYRESPONSE']._serialized_start=1604
+  _globals['_SETPOLICYRESPONSE']._serialized_end=1676
+  _globals['_ERASURERECEIPT']._serialized_start=1679
+  _globals['_ERASURERECEIPT']._serialized_end=1840
+  _globals['_DELETESESSIONREQUEST']._serialized_start=1842
+  _globals['_DELETESESSIONREQUEST']._serialized_end=1937
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=1939
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=2017
+  _globals['_FORGETMESSAGEREQUEST']._serialized_start=2019
+  _globals['_FORGETMESSAGEREQUEST']._serialized_end=2134
+  _globals['_FORGETMESSAGERESPONSE']._serialized_start=2136
+  _globals['_FORGETMESSAGERESPONSE']._serialized_end=2214
+  _globals['_FORGETUSERREQUEST']._serialized_start=2216
+  _globals['_FORGETUSERREQUEST']._serialized_end=2288
+  _globals['_FORGETUSERRESPONSE']._serialized_start=2290
+  _globals['_FORGETUSERRESPONSE']._serialized_end=2365
+  _globals['_ARCHIVEDSESSION']._serialized_start=2368
+  _globals['_ARCHIVEDSESSION']._serialized_end=2506
+  _globals['_CALIBRATION']._serialized_start=2508
+  _globals['_CALIBRATION']._serialized_end=2569
+  _globals['_ARCHIVERECORD']._serialized_start=2572
+  _globals['_ARCHIVERECORD']._serialized_end=3153
+  _globals['_EXPORTREQUEST']._serialized_start=3155
+  _globals['_EXPORTREQUEST']._serialized_end=3242
+  _globals['_EXPORTRESPONSE']._serialized_start=3244
+  _globals['_EXPORTRESPONSE']._serialized_end=3329
+  _globals['_IMPORTREQUEST']._serialized_start=3331
+  _globals['_IMPORTREQUEST']._serialized_end=3445
+  _globals['_IMPORTRESPONSE']._serialized_start=3447
+  _globals['_IMPORTRESPONSE']._serialized_end=3536
+  _globals['_WATCHREQUEST']._serialized_start=3538
+  _globals['_WATCHREQUEST']._serialized_end=3624
+  _globals['_WATCHRESPONSE']._serialized_start=3627
+  _globals['_WATCHRESPONSE']._serialized_end=3814
+  _globals['_SESSIONSERVICE']._serialized_start=4075
+  _globals['_SESSIONSERVICE']._serialized_end=4954
 # @@protoc_insertion_point(module_scope)

@@ -2082,9 +2082,9 @@ pub struct SessionPolicy {
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RetentionLimits {
-    /// Items older than this are erased. Absent: no limit.
-    #[prost(message, optional, tag = "1")]
-    pub max_age: ::core::option::Option<::prost_types::Duration>,
+    /// Items older than this are erased. 0: no limit.
+    #[prost(int64, tag = "1")]
+    pub max_age_seconds: i64,
     /// The newest ones are kept. 0: no limit.
     #[prost(int32, tag = "2")]
     pub max_count: i32,

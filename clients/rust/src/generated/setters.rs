@@ -2242,12 +2242,12 @@ impl Retention {
 }
 
 impl RetentionLimits {
-    /// Sets `max_age`.
+    /// Sets `max_age_seconds`.
     ///
-    /// Items older than this are erased. Absent: no limit.
+    /// Items older than this are erased. 0: no limit.
     #[must_use]
-    pub fn with_max_age(mut self, max_age: Duration) -> Self {
-        self.max_age = Some(max_age);
+    pub fn with_max_age_seconds(mut self, max_age_seconds: i64) -> Self {
+        self.max_age_seconds = max_age_seconds;
         self
     }
 

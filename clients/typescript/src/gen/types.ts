@@ -686,8 +686,8 @@ export interface Retention {
  * first.
  */
 export interface RetentionLimits {
-    /** Items older than this are erased. Absent: no limit. */
-    maxAge?: Duration;
+    /** Items older than this are erased. 0: no limit. */
+    maxAgeSeconds: number;
     /** The newest ones are kept. 0: no limit. */
     maxCount: number;
 }
@@ -1701,8 +1701,8 @@ export interface RetentionInput {
  * first.
  */
 export interface RetentionLimitsInput {
-    /** Items older than this are erased. Absent: no limit. */
-    maxAge?: Duration | undefined;
+    /** Items older than this are erased. 0: no limit. */
+    maxAgeSeconds?: number | undefined;
     /** The newest ones are kept. 0: no limit. */
     maxCount?: number | undefined;
 }
