@@ -153,11 +153,8 @@ fn value(field: &FieldDescriptorProto) -> String {
 /// The contract has one oneof: the content of a line of an archive.
 fn in_oneof(message: &str, field: &FieldDescriptorProto) -> String {
     assert_eq!(message, "ArchiveRecord", "another oneof needs its own name here");
-    format!(
-        "Some(archive_record::Record::{}({}))",
-        short(field.type_name()).replace("SessionPolicy", "Policy"),
-        field.name()
-    )
+    let (first, rest) = field.name().split_at(1);
+    format!("Some(archive_record::Record::{}{rest}({first}{rest}))", first.to_uppercase())
 }
 
 fn is_repeated(field: &FieldDescriptorProto) -> bool {

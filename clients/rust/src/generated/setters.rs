@@ -320,7 +320,7 @@ impl ArchiveRecord {
     /// The session; precedes its messages.
     #[must_use]
     pub fn with_session(mut self, session: ArchivedSession) -> Self {
-        self.record = Some(archive_record::Record::ArchivedSession(session));
+        self.record = Some(archive_record::Record::Session(session));
         self
     }
 
