@@ -1,6 +1,6 @@
-"""Compare calls of a quiet user with the same calls while another user sends hostile texts without end.
+"""Compare calls of a quiet user with the same calls while another user of the namespace sends hostile texts.
 
-`python -m benchmarks.hostile ADDRESS NAMESPACE` is that other user: it sends until it is terminated.
+`python -m benchmarks.hostile ADDRESS` is that other user: it sends until it is terminated.
 """
 
 import random
@@ -27,7 +27,7 @@ from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.hostile.texts import hostile_texts
 
-QUIET, HOSTILE = "quiet", "hostile"
+NAMESPACE = "shared"
 ADDS_PER_SECOND = 20.0
 HOSTILE_BYTES = 128 << 10
 POLL_SECONDS = 0.02
@@ -70,17 +70,17 @@ class QuietUser:
     def _adds(self, number: int, seed: int) -> Iterator[bytes]:
         source = random.Random(seed)
         for _ in range(number):
-            request = pb.AddRequest(namespace=QUIET, session_id="s", message=requests.message(source))
+            request = pb.AddRequest(namespace=NAMESPACE, session_id="s", message=requests.message(source))
             yield request.SerializeToString()
 
     def _fact_seconds(self, number: int) -> float:
         user = f"user {number}"
-        request = knowledge_pb2.ListFactsRequest(namespace=QUIET, user_id=user)
+        request = knowledge_pb2.ListFactsRequest(namespace=NAMESPACE, user_id=user)
         with grpc.insecure_channel(self._server.address) as channel:
             memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
             knowledge: Any = knowledge_pb2_grpc.KnowledgeServiceStub(channel)  # type: ignore[no-untyped-call]
             message = Message(role=ROLE_USER, content="My name is Ada.")
-            memory.Add(pb.AddRequest(namespace=QUIET, user_id=user, session_id=user, message=message), timeout=60)
+            memory.Add(pb.AddRequest(namespace=NAMESPACE, user_id=user, session_id=user, message=message), timeout=60)
             start = time.monotonic()
             while not knowledge.ListFacts(request, timeout=60).facts:
                 if time.monotonic() - start > MAX_FACT_SECONDS:
@@ -95,7 +95,7 @@ def everything(effort: HostileEffort) -> Iterator[Result]:
         quiet.measure()  # loads tokenizers, and fills caches
         until_quiet(server)
         alone = [quiet.measure() for _ in range(effort.rounds)]
-        with sending(server, HOSTILE):
+        with sending(server):
             quiet.measure()
             meanwhile = [quiet.measure() for _ in range(effort.rounds)]
     yield from compared(alone, meanwhile)
@@ -129,9 +129,9 @@ def compared(alone: list[Round], meanwhile: list[Round]) -> Iterator[Result]:
 
 
 @contextmanager
-def sending(server: Running, namespace: str) -> Iterator[None]:
+def sending(server: Running) -> Iterator[None]:
     """Send hostile texts from a process of their own."""
-    process = subprocess.Popen([sys.executable, "-m", "benchmarks.hostile", server.address, namespace], cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "-m", "benchmarks.hostile", server.address], cwd=ROOT)
     try:
         yield
     finally:
@@ -139,15 +139,15 @@ def sending(server: Running, namespace: str) -> Iterator[None]:
         process.wait(30)
 
 
-def send(address: str, namespace: str) -> None:
+def send(address: str) -> None:
     texts = hostile_texts()
     with grpc.insecure_channel(address) as channel:
         memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         for number in count():
             message = Message(role=ROLE_USER, content=texts[number * 7 % len(texts)].of_size(HOSTILE_BYTES))
-            request = pb.AddRequest(namespace=namespace, user_id="eve", session_id=f"s{number % 4}", message=message)
+            request = pb.AddRequest(namespace=NAMESPACE, user_id="eve", session_id=f"s{number % 4}", message=message)
             memory.Add(request, timeout=60)
 
 
 if __name__ == "__main__":
-    send(sys.argv[1], sys.argv[2])
+    send(sys.argv[1])

@@ -148,7 +148,7 @@ def _services(settings: Settings, layers: Layers, executors: Executors) -> tuple
         ),
         SessionService(memory, executors, page_tokens, layers.watermarks, is_indexed=settings.index != "off"),
         KnowledgeService(
-            facts=FactHandlers(executors, layers.facts, page_tokens),
+            facts=FactHandlers(executors, layers.derived.facts, page_tokens),
             artifacts=ArtifactHandlers(executors, layers.artifacts, page_tokens),
             documents=DocumentHandlers(
                 executors,
@@ -158,8 +158,8 @@ def _services(settings: Settings, layers: Layers, executors: Executors) -> tuple
                 default_limit=settings.documents_top_k,
                 max_limit=settings.documents_top_k_max,
             ),
-            summaries=SummaryHandlers(executors, memory.read, layers.summary_updater),
-            patterns=PatternHandler(executors, layers.facts, layers.procedural),
+            summaries=SummaryHandlers(executors, memory.read, layers.derived.summary_updater),
+            patterns=PatternHandler(executors, layers.derived.facts, layers.derived.procedural),
         ),
     )
 

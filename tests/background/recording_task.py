@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.background import BackgroundThrottle, CommitSignal, RetryLater, Runner, Task, ThrottleConfig
 from memsidecar.layers.background.runner import MAX_BATCH_CPU_SECONDS
-from memsidecar.stores.contract import Append, Journal, LogEntries, LogEntry, NoOp
+from memsidecar.stores.contract import ANY_SIZE, Append, Journal, LogEntries, LogEntry, NoOp
 from tests.conformance.builders import draft, execute
 
 
@@ -68,16 +68,25 @@ def new_runner(
     *tasks: Task,
     linger_seconds: float = 0.0,
     max_cpu_seconds: float = MAX_BATCH_CPU_SECONDS,
+    max_message_bytes: int = ANY_SIZE,
 ) -> Runner:
     throttle = BackgroundThrottle(lambda: False, ThrottleConfig(1.0, 1.0, 1.0))
     return Runner(
-        journal, CommitSignal(journal), throttle, list(tasks), linger_seconds, max_cpu_seconds=max_cpu_seconds
+        journal,
+        CommitSignal(journal),
+        throttle,
+        list(tasks),
+        linger_seconds,
+        max_cpu_seconds=max_cpu_seconds,
+        max_message_bytes=max_message_bytes,
     )
 
 
 @contextmanager
-def running(journal: Journal, *tasks: Task, linger_seconds: float = 0.0) -> Iterator[Runner]:
-    runner = new_runner(journal, *tasks, linger_seconds=linger_seconds)
+def running(
+    journal: Journal, *tasks: Task, linger_seconds: float = 0.0, max_message_bytes: int = ANY_SIZE
+) -> Iterator[Runner]:
+    runner = new_runner(journal, *tasks, linger_seconds=linger_seconds, max_message_bytes=max_message_bytes)
     runner.start()
     try:
         yield runner

@@ -13,9 +13,10 @@ from statistics import median
 import pytest
 
 from memsidecar.domain.errors import DiskFull
-from memsidecar.layers.background.runner import BATCH_BYTES, BATCH_ENTRIES, MAX_ATTEMPTS, MIN_BACKOFF_SECONDS
+from memsidecar.layers.background.cursor import MIN_BACKOFF_SECONDS
+from memsidecar.layers.background.runner import BATCH_BYTES, BATCH_ENTRIES, MAX_ATTEMPTS
 from memsidecar.layers.background.task import LARGE_ENTRY_BYTES, MAX_DEATHS
-from memsidecar.stores.contract import AddDeadLetter, Journal, LogEntries, LogFilter, PendingCommand
+from memsidecar.stores.contract import ANY_SIZE, AddDeadLetter, Journal, LogEntries, LogFilter, PendingCommand
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.background.recording_task import RecordingTask, TaskState, append, new_runner, running
@@ -237,11 +238,17 @@ def test_the_runner_recovers_from_failed_reads_of_the_journal() -> None:
         broken = True
 
         def read_changes(
-            self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+            self,
+            namespace: str,
+            after_lsn: int,
+            limit: int,
+            log_filter: LogFilter | None = None,
+            *,
+            max_message_bytes: int = ANY_SIZE,
         ) -> LogEntries:
             if namespace == "a" and self.broken:
                 raise OSError("as the test wants it")
-            return super().read_changes(namespace, after_lsn, limit, log_filter)
+            return super().read_changes(namespace, after_lsn, limit, log_filter, max_message_bytes=max_message_bytes)
 
     with closing(FailingReads()) as journal:
         lsns, elsewhere = append(journal, "a", "one"), append(journal, "b", "two")
@@ -326,9 +333,17 @@ class ShortBatches(VolatileJournal):
     """A journal that returns short batches, as with large entries."""
 
     def read_changes(
-        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+        self,
+        namespace: str,
+        after_lsn: int,
+        limit: int,
+        log_filter: LogFilter | None = None,
+        *,
+        max_message_bytes: int = ANY_SIZE,
     ) -> LogEntries:
-        return super().read_changes(namespace, after_lsn, min(limit, 5), log_filter)
+        return super().read_changes(
+            namespace, after_lsn, min(limit, 5), log_filter, max_message_bytes=max_message_bytes
+        )
 
 
 def test_a_short_batch_is_not_the_end_of_the_log() -> None:

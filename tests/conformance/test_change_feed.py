@@ -67,6 +67,23 @@ def test_an_entry_of_a_message_has_all_its_attributes(journal: Journal) -> None:
     assert second.lsn == head.version
 
 
+def test_messages_above_a_size_are_left_out(journal: Journal) -> None:
+    append(journal, draft("small"), draft("large" * 100), draft("last"))
+    update_message(journal, "large" * 100, scored(3))
+    sizes = [len(entry.message.body) for entry in follow(journal) if isinstance(entry, MessageWritten)]
+    small, large = max(sizes[0], sizes[2]), sizes[3]
+    assert small < sizes[1] <= large, "the annotation adds the score"
+
+    def written(max_bytes: int) -> list[str]:
+        entries = journal.read_changes("default", 0, 100, max_message_bytes=max_bytes)
+        assert [entry.lsn for entry in entries] == [entry.lsn for entry in follow(journal)]
+        return [content(entry.message)[:5] for entry in entries if isinstance(entry, MessageWritten)]
+
+    assert written(small) == ["small", "last"]
+    assert written(large - 1) == ["small", "last"]
+    assert written(large) == ["small", "large", "last", "large"]
+
+
 def filtered(journal: Journal, log_filter: LogFilter, limit: int = 100) -> list[LogEntry]:
     entries: list[LogEntry] = []
     while batch := journal.read_changes("default", entries[-1].lsn if entries else 0, limit, log_filter):

@@ -7,7 +7,7 @@ import pytest
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.episodic import log_tail
 from memsidecar.layers.episodic.query import SearchQuery, SearchScope
-from memsidecar.stores.contract import Journal, LogEntries, LogFilter, Owner
+from memsidecar.stores.contract import ANY_SIZE, Journal, LogEntries, LogFilter, Owner
 from memsidecar.stores.sqlite import change_feed
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
@@ -103,9 +103,15 @@ class GrowingJournal(VolatileJournal):
     """A journal to which a message is added with each read of the log."""
 
     def read_changes(
-        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+        self,
+        namespace: str,
+        after_lsn: int,
+        limit: int,
+        log_filter: LogFilter | None = None,
+        *,
+        max_message_bytes: int = ANY_SIZE,
     ) -> LogEntries:
-        entries = super().read_changes(namespace, after_lsn, limit, log_filter)
+        entries = super().read_changes(namespace, after_lsn, limit, log_filter, max_message_bytes=max_message_bytes)
         append(self, draft("imported"), key=SessionKey(namespace, "import"), user_id="importer")
         return entries
 

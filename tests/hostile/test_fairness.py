@@ -1,19 +1,21 @@
-"""A flood of hostile texts in one namespace does not delay what is learned in another one."""
+"""A flood of hostile texts does not delay what is learned from others, in another namespace or in the same one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from threading import Event
 
 import pytest
 
 from memsidecar.domain.session import SessionKey
+from memsidecar.language.contract import Finding, Utterance
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.language.rules.extractor import RuleExtractor
 from memsidecar.layers.background import Task
 from memsidecar.layers.background.runner import BATCH_BYTES
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.echo_filter import EchoFilter
-from memsidecar.layers.semantic.fact_task import FactTask
+from memsidecar.layers.semantic.fact_task import LARGE_MESSAGE_BYTES, FactTask
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.summaries.store import SummaryStore
 from memsidecar.layers.summaries.task import SummaryTask
@@ -25,7 +27,7 @@ from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import Message
 from tests.background.recording_task import running
 from tests.hostile.texts import HostileText
-from tests.support.waiting import until
+from tests.support.waiting import HANG_SECONDS, until
 
 LARGE_BYTES, MESSAGES = 128 << 10, 12
 SLICE = BATCH_BYTES // LARGE_BYTES
@@ -64,6 +66,7 @@ def new_tasks(journal: VolatileJournal, facts: Facts) -> list[Task]:
     return [
         SummaryTask(journal, SummarySchedule(updater, SummaryPolicy()), lambda: None),
         FactTask(journal, facts, RuleExtractor(), EchoFilter(), 1, 0.0, lambda: None),
+        FactTask(journal, facts, RuleExtractor(), EchoFilter(), 1, 0.0, lambda: None, reads_large=True),
         ProceduralMemory(journal, 5, lambda: None),
     ]
 
@@ -86,6 +89,36 @@ def test_another_namespace_waits_for_one_slice_of_each_task(journal: VolatileJou
     assert max(flooded) <= SLICE
     between = [size for namespace, size in batches[seen:learned] if namespace == "flood"]
     assert sum(between) <= 2 * len(tasks) * SLICE, "the slice under way, and one more of each task"
+
+
+class WaitingExtractor(RuleExtractor):
+    """Takes a large message, and then does nothing until it may."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.may_continue = Event(), Event()
+
+    def extract(self, utterances: Sequence[Utterance]) -> Sequence[Finding]:
+        if any(len(utterance.text) > LARGE_MESSAGE_BYTES for utterance in utterances):
+            self.has_begun.set()
+            assert self.may_continue.wait(HANG_SECONDS)
+        return super().extract(utterances)
+
+
+def test_a_fact_of_another_user_does_not_wait_for_large_messages(journal: VolatileJournal) -> None:
+    memory = WorkingMemory(journal, Counters("chars4"), WorkingLimits())
+    facts, extractor, echoes = Facts(journal, 10), WaitingExtractor(), EchoFilter()
+    others, large = (
+        FactTask(journal, facts, extractor, echoes, 1, 0.0, lambda: None, reads_large) for reads_large in (False, True)
+    )
+    with running(journal, large), running(journal, others, max_message_bytes=LARGE_MESSAGE_BYTES):
+        hostile = Message(role="ROLE_USER", content="My name is Eve. " + "\n" * LARGE_BYTES)
+        memory.add(SessionKey("shared", "e"), "eve", [hostile])
+        assert extractor.has_begun.wait(HANG_SECONDS)
+        memory.add(SessionKey("shared", "a"), "ann", [Message(role="ROLE_USER", content="My name is Ada.")])
+        until(lambda: bool(facts.current(Owner("shared", "ann"))))
+        assert not facts.current(Owner("shared", "eve"))
+        extractor.may_continue.set()
+        until(lambda: bool(facts.current(Owner("shared", "eve"))))
 
 
 def test_a_summary_of_a_backlog_is_made_in_slices(journal: VolatileJournal) -> None:

@@ -9,7 +9,7 @@ from memsidecar.language.contract import FactExtractor, Finding, MalformedAnswer
 from memsidecar.language.rules.extractor import RuleExtractor
 from memsidecar.layers.background import RetryLater
 from memsidecar.layers.semantic.echo_filter import EchoFilter
-from memsidecar.layers.semantic.fact_task import TASK, FactTask
+from memsidecar.layers.semantic.fact_task import LARGE_MESSAGE_BYTES, TASK, FactTask
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal, MessageWritten, Owner
@@ -34,9 +34,11 @@ class FactTaskRun:
         self.quiet_seconds = quiet_seconds
         self.task = self.new_task()
 
-    def new_task(self) -> FactTask:
+    def new_task(self, *, reads_large: bool = False) -> FactTask:
         """Return a new task, as after a restart."""
-        return FactTask(self.journal, self.facts, self.extractor, self.echoes, 5, self.quiet_seconds, lambda: None)
+        return FactTask(
+            self.journal, self.facts, self.extractor, self.echoes, 5, self.quiet_seconds, lambda: None, reads_large
+        )
 
     def add(self, *texts: str, user_id: str = "ann", role: str = "ROLE_USER") -> None:
         self.memory.add(KEY, user_id, [Message(role=role, content=text) for text in texts])
@@ -61,6 +63,35 @@ def test_facts_come_from_the_user_and_not_from_the_assistant() -> None:
     assert run.known() == {"name": "Ada", "company": "Acme"}
     (fact,) = [one for one in run.facts.current(ANN) if one.key == "name"]
     assert (fact.origin, fact.session_id, len(fact.source_message_ids)) == ("rules", "s1", 1)
+
+
+def test_large_messages_are_left_to_a_task_of_their_own() -> None:
+    run = FactTaskRun()
+    large = "My name is Ada. " + "\n" * LARGE_MESSAGE_BYTES
+    run.add_and_process(large, "I work at Acme.")
+    assert run.known() == {"company": "Acme"}
+    run.task = run.new_task(reads_large=True)
+    run.process_log()
+    assert run.known() == {"company": "Acme", "name": "Ada"}
+    assert {fact.origin for fact in run.facts.current(ANN)} == {"rules"}
+    (name,) = [fact for fact in run.facts.current(ANN) if fact.key == "name"]
+    assert run.facts.submit_delete(ANN, name.id, lambda _: None).done
+    for reads_large in (False, True):
+        run.task = run.new_task(reads_large=reads_large)
+        run.process_log()
+    assert run.known() == {"company": "Acme"}, "each task continues after what it has read"
+
+
+def test_a_claimed_session_moves_its_facts_once() -> None:
+    run = FactTaskRun()
+    run.add_and_process("I work at Acme.", user_id="")
+    run.add("And then?")
+    run.task = run.new_task(reads_large=True)
+    run.process_log()
+    assert run.known() == {}, "the other task moves them"
+    run.task = run.new_task()
+    run.process_log()
+    assert run.known() == {"company": "Acme"}
 
 
 def test_a_session_is_processed_after_some_turns_or_a_quiet_period() -> None:
@@ -189,5 +220,6 @@ def test_messages_that_were_given_up_are_all_dead_letters() -> None:
 
 def test_a_large_message_does_not_wait_for_other_turns() -> None:
     run = FactTaskRun(quiet_seconds=3_600)
+    run.task = run.new_task(reads_large=True)
     run.add_and_process("My name is Ada. " + "I saw it. " * 2_000)
     assert run.known() == {"name": "Ada"}

@@ -18,6 +18,7 @@ from memsidecar.domain.message import Draft, Role, StoredMessage
 from memsidecar.domain.quota import NO_QUOTA, Quota
 from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.stores.contract import (
+    ANY_SIZE,
     AddDeadLetter,
     Append,
     Appended,
@@ -276,10 +277,17 @@ class Differential(RuleBasedStateMachine):
             found.append(list(journal.scan(scope, min(start, default=None), limit)))
         assert found[0] == found[1]
 
-    @rule(namespace=st.sampled_from("no"), after=st.integers(0, 40), limit=st.integers(1, 9), log_filter=log_filters)
-    def follow(self, namespace: str, after: int, limit: int, log_filter: LogFilter | None) -> None:
+    @rule(
+        namespace=st.sampled_from("no"),
+        after=st.integers(0, 40),
+        limit=st.integers(1, 9),
+        log_filter=log_filters,
+        max_bytes=st.sampled_from([20, ANY_SIZE]),
+    )
+    def follow(self, namespace: str, after: int, limit: int, log_filter: LogFilter | None, max_bytes: int) -> None:
         disk, ram = (
-            list(journal.read_changes(namespace, after, limit, log_filter)) for journal in (self.disk, self.ram)
+            list(journal.read_changes(namespace, after, limit, log_filter, max_message_bytes=max_bytes))
+            for journal in (self.disk, self.ram)
         )
         assert disk == ram
 

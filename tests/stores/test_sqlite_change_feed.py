@@ -11,6 +11,7 @@ import pytest
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
+    ANY_SIZE,
     Append,
     Command,
     Journal,
@@ -60,7 +61,7 @@ def test_a_read_costs_as_much_as_its_new_entries_whatever_was_before(folder: Pat
             entries = journal.read_changes("default", tail, 100)
             assert [entry.lsn for entry in entries] == list(range(tail + 1, tail + 11))
             path = folder / "journal.db"
-            request = change_feed.FeedRequest("default", tail, 100, None)
+            request = change_feed.FeedRequest("default", tail, 100, None, ANY_SIZE)
             costs.append(cost(folder, lambda connection: change_feed.read_page(connection, path, request)))  # noqa: B023
     assert max(costs) <= min(costs) + 2
 

@@ -4,14 +4,14 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.layers.background.commit_signal import CommitSignal
+from memsidecar.layers.background.cursor import Lag, TaskCursor
 from memsidecar.layers.background.task import DeadLetters, RetryLater, Task
 from memsidecar.layers.background.throttle import BackgroundThrottle
-from memsidecar.stores.contract import ChangeFeed, JournalAdmin, JournalWriter, LogEntries, LogEntry, NoOp
+from memsidecar.stores.contract import ANY_SIZE, ChangeFeed, JournalAdmin, JournalWriter, LogEntries, LogEntry, NoOp
 from memsidecar.stores.contract.change_feed import entry_bytes
 
 log = logging.getLogger(__name__)
@@ -25,56 +25,8 @@ READ_ENTRIES = 32
 MAX_BATCH_CPU_SECONDS = 20.0
 "A batch takes less than 5 s, whatever its texts are (tests/hostile). An entry that takes longer is not retried."
 MAX_ATTEMPTS = 3
-MIN_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 0.2, 15.0
 MAX_ROUND_SECONDS = 2.0
 IDLE_SECONDS, LATE_SECONDS = 2.0, 10.0
-
-
-class Lag(NamedTuple):
-    """How far a task is behind in one namespace, and the error that keeps it from progress."""
-
-    task: str
-    namespace: str
-    entries: int
-    seconds: float
-    last_error: str
-
-
-@dataclass
-class TaskCursor:
-    """The state of one task in one namespace.
-
-    `seen_commits` is the commit count at which the task had caught up. `failures` counts consecutive failures;
-    `entry_failures` those of them that an entry may have caused.
-    """
-
-    task: Task
-    namespace: str
-    seen_commits: int = -1
-    behind_since: float | None = None
-    failures: int = 0
-    entry_failures: int = 0
-    not_before: float = 0.0
-    last_error: str = ""
-    has_more: bool = False
-
-    def caught_up(self, commits: int) -> None:
-        self.seen_commits, self.behind_since = commits, None
-        self.succeeded()
-
-    def succeeded(self) -> None:
-        self.failures, self.entry_failures, self.last_error = 0, 0, ""
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether the task is or may be behind: one that never ran may be."""
-        return self.seen_commits < 0 or self.behind_since is not None or bool(self.last_error)
-
-    def back_off(self, error: str) -> None:
-        """Delay the next attempt; the delay doubles with each failure."""
-        self.failures += 1
-        delay = min(MIN_BACKOFF_SECONDS * 2 ** (self.failures - 1), MAX_BACKOFF_SECONDS)
-        self.not_before, self.last_error = time.monotonic() + delay, error
 
 
 class _Journal(ChangeFeed, JournalWriter, JournalAdmin, Protocol): ...
@@ -84,7 +36,7 @@ class Runner:
     """Processes one batch for each namespace with commits, in rotation: no namespace waits for another's backlog.
 
     Entries of a namespace are processed in order. `linger_seconds` is how long entries may gather, so that a batch is
-    worth its commit. One thread runs all tasks.
+    worth its commit. One thread runs all tasks. Its tasks never see messages of more than `max_message_bytes`.
     """
 
     def __init__(
@@ -96,6 +48,7 @@ class Runner:
         linger_seconds: float,
         *,
         max_cpu_seconds: float = MAX_BATCH_CPU_SECONDS,
+        max_message_bytes: int = ANY_SIZE,
     ) -> None:
         self._journal = journal
         self._commits = commits
@@ -103,6 +56,7 @@ class Runner:
         self._tasks = tasks
         self._linger_seconds = linger_seconds
         self._max_cpu_seconds = max_cpu_seconds
+        self._max_message_bytes = max_message_bytes
         self._cursors: dict[tuple[str, str], TaskCursor] = {}
         self._dead_letters = DeadLetters(journal, tasks)
         self._stopping = threading.Event()
@@ -234,7 +188,7 @@ class Runner:
         batch: list[LogEntry] = []
         position, size = cursor.task.position(cursor.namespace), 0
         while len(batch) < BATCH_ENTRIES:
-            entries = self._journal.read_changes(cursor.namespace, position, READ_ENTRIES)
+            entries = self._read(cursor, position, READ_ENTRIES)
             if entries:
                 cursor.behind_since = cursor.behind_since or now
             for entry in entries:
@@ -253,8 +207,11 @@ class Runner:
 
     def _is_end(self, cursor: TaskCursor, lsn: int, end_lsn: int) -> bool:
         """Return whether no entry is left up to `end_lsn`. A batch may be short because its entries are large."""
-        left = self._journal.read_changes(cursor.namespace, lsn, 1) if lsn < end_lsn else ()
+        left = self._read(cursor, lsn, 1) if lsn < end_lsn else ()
         return not left or left[0].lsn > end_lsn
+
+    def _read(self, cursor: TaskCursor, after_lsn: int, limit: int) -> LogEntries:
+        return self._journal.read_changes(cursor.namespace, after_lsn, limit, max_message_bytes=self._max_message_bytes)
 
     def _process(self, cursor: TaskCursor, batch: LogEntries) -> None:
         task, namespace, started = cursor.task, cursor.namespace, time.thread_time()

@@ -35,8 +35,12 @@ from memsidecar.v1.message_pb2 import Message
 log = logging.getLogger(__name__)
 
 TASK = "semantic.facts"
+LARGE_MESSAGES_TASK = "semantic.facts.large"
 MAX_PENDING_BYTES = 1 << 20
-MAX_SESSION_BYTES = 16 << 10
+LARGE_MESSAGE_BYTES = 16 << 10
+"""Larger messages have a task, a watermark and a thread of their own: they may take a second of CPU time each, and a
+user who sends them without end must not delay what others say."""
+MAX_SESSION_BYTES = LARGE_MESSAGE_BYTES
 "A session with more does not wait: a large message is read in its own batch, so that the runner knows its cost."
 
 
@@ -82,7 +86,10 @@ class NamespaceCursor:
 
 @dataclass
 class FactTask:
-    """Implements the Task protocol. Extracts facts of a session after `every_turns`, or when it is quiet."""
+    """Implements the Task protocol. Extracts facts of a session after `every_turns`, or when it is quiet.
+
+    One task reads the large messages, and another one all others.
+    """
 
     journal: Journal
     facts: Facts
@@ -91,10 +98,11 @@ class FactTask:
     every_turns: int
     quiet_seconds: float
     yield_cpu: Callable[[], None]
-    name: str = TASK
+    reads_large: bool = False
     _cursors: dict[str, NamespaceCursor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.name = LARGE_MESSAGES_TASK if self.reads_large else TASK
         self._offsets = OffsetTracker(self.journal, self.name)
 
     def position(self, namespace: str) -> int:
@@ -139,8 +147,10 @@ class FactTask:
         return self._cursors[namespace]
 
     def _apply(self, cursor: NamespaceCursor, entry: LogEntry) -> None:
-        if isinstance(entry, MessageWritten) and entry.lsn == entry.first_lsn:
-            self._enqueue(cursor, entry)
+        if isinstance(entry, MessageWritten):
+            is_large = len(entry.message.body) > LARGE_MESSAGE_BYTES
+            if entry.lsn == entry.first_lsn and is_large == self.reads_large:
+                self._enqueue(cursor, entry)
         elif isinstance(entry, RowsErased):
             cursor.pending.pop(entry.session, None)
         elif isinstance(entry, SessionClaimed):
@@ -166,6 +176,8 @@ class FactTask:
         """Move the facts of a session without a user to the user that claimed the session."""
         if claimed.session in cursor.pending:
             cursor.pending[claimed.session].user_id = claimed.user_id
+        if self.reads_large:  # the other task moves them
+            return
         before = Owner(claimed.key.namespace, session_id=claimed.key.session_id)
         known = self.facts.all(before, history=True)
         if known:

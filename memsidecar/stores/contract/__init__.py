@@ -5,6 +5,7 @@ Writers submit commands and wait for their completion; a read sees every complet
 """
 
 from memsidecar.stores.contract.change_feed import (
+    ANY_SIZE,
     DeadLetter,
     DocumentWritten,
     EndOfLog,
@@ -94,6 +95,7 @@ from memsidecar.stores.contract.records import (
 )
 
 __all__ = [
+    "ANY_SIZE",
     "AddDeadLetter",
     "Added",
     "AdvanceWatermark",

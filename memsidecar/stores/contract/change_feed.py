@@ -3,6 +3,7 @@
 Each entry of the log carries its lsn. Tasks and searches consume the feed with `ChangeFeed.read_changes`.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from memsidecar.stores.contract.documents import StoredDocument
 
 MAX_BATCH_BYTES = 4 << 20
 "Limit on the content of one batch of entries. The entry that exceeds it is the last of its batch."
+
+ANY_SIZE = sys.maxsize
 
 
 class MessageWritten(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
-from memsidecar.stores.contract.change_feed import DeadLetter, LogEntries, LogFilter, MessageWritten
+from memsidecar.stores.contract.change_feed import ANY_SIZE, DeadLetter, LogEntries, LogFilter, MessageWritten
 from memsidecar.stores.contract.commands import Calibration, Command, CommitEvent, PendingCommand
 from memsidecar.stores.contract.documents import Chunk, DocumentQuery, Owner, StoredDocument
 from memsidecar.stores.contract.erasure import Erase, EraseUser, ErasureCounts
@@ -165,7 +165,13 @@ class ChangeFeed(Protocol):
         """Return, by namespace, the lsn of its last entry, erasures included."""
 
     def read_changes(
-        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+        self,
+        namespace: str,
+        after_lsn: int,
+        limit: int,
+        log_filter: LogFilter | None = None,
+        *,
+        max_message_bytes: int = ANY_SIZE,
     ) -> LogEntries:
         """Return committed entries of a namespace after an lsn, in commit order, oldest first.
 
@@ -173,7 +179,7 @@ class ChangeFeed(Protocol):
         still commit with a lower lsn. Entries without content come as NoOp, so that a consumer can advance past them.
 
         With a filter, only the entries that match it and all erasures are read; a read that reaches the end of the
-        log ends with EndOfLog.
+        log ends with EndOfLog. Messages with a body of more than `max_message_bytes` come as NoOp.
         """
 
     def read_session(self, session: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:

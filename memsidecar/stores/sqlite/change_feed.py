@@ -59,6 +59,7 @@ class FeedRequest(NamedTuple):
     after_lsn: int
     limit: int
     log_filter: LogFilter | None
+    max_message_bytes: int
 
 
 class FeedPage(NamedTuple):
@@ -66,6 +67,12 @@ class FeedPage(NamedTuple):
 
     entries: Sequence[LogEntry]
     next_lsn: int | None
+
+
+class _Snapshot(NamedTuple):
+    connection: sqlite3.Connection
+    path: Path
+    max_message_bytes: int
 
 
 class _EntryRow(NamedTuple):
@@ -91,47 +98,48 @@ def read_page(connection: sqlite3.Connection, path: Path, request: FeedRequest) 
     if log_filter is not None:
         parameters |= log_filter._asdict() | {"documents": log_filter.documents}
     found = connection.execute(_ALL_ENTRIES if log_filter is None else _FILTERED_ENTRIES, parameters).fetchall()
-    entries = list(_decode(connection, path, found))
+    entries = list(_decode(_Snapshot(connection, path, request.max_message_bytes), found))
     if log_filter is not None and end >= last > request.after_lsn and len(entries) == len(found) < request.limit:
         entries.append(EndOfLog(last))
     return FeedPage(entries, end if end < last else None)
 
 
-def _decode(connection: sqlite3.Connection, path: Path, found: Sequence[Sequence[Any]]) -> Iterator[LogEntry]:
+def _decode(snapshot: _Snapshot, found: Sequence[Sequence[Any]]) -> Iterator[LogEntry]:
     size = 0
     for lsn, kind, session, sequence, namespace, session_id, user_id in found:
         row = _EntryRow(lsn, kind, session, sequence, SessionKey(namespace, session_id), user_id)
-        entry = _DECODERS.get(row.kind, _no_op)(connection, path, row)
+        entry = _DECODERS.get(row.kind, _no_op)(snapshot, row)
         yield entry
         size += entry_bytes(entry)
         if size > MAX_BATCH_BYTES:
             return
 
 
-def _read_message(connection: sqlite3.Connection, path: Path, row: _EntryRow) -> LogEntry:
-    query = f"{_MESSAGES} AND m.sequence = ?"
-    found = connection.execute(query, (row.session, row.sequence)).fetchone()
-    return NoOp(row.lsn) if found is None else _message_written(found, path, row.lsn)
+def _read_message(snapshot: _Snapshot, row: _EntryRow) -> LogEntry:
+    # SQLite knows the length of a body without reading it.
+    query = f"{_MESSAGES} AND m.sequence = ? AND coalesce(length(w.body), 0) <= ?"
+    found = snapshot.connection.execute(query, (row.session, row.sequence, snapshot.max_message_bytes)).fetchone()
+    return NoOp(row.lsn) if found is None else _message_written(found, snapshot.path, row.lsn)
 
 
-def _session_claimed(_: sqlite3.Connection, __: Path, row: _EntryRow) -> LogEntry:
+def _session_claimed(_: _Snapshot, row: _EntryRow) -> LogEntry:
     return SessionClaimed(row.lsn, row.session, row.key, row.user_id)
 
 
-def _rows_erased(_: sqlite3.Connection, __: Path, row: _EntryRow) -> LogEntry:
+def _rows_erased(_: _Snapshot, row: _EntryRow) -> LogEntry:
     return RowsErased(row.lsn, row.session)
 
 
-def _document_written(connection: sqlite3.Connection, path: Path, row: _EntryRow) -> LogEntry:
-    document = read_version(connection, -row.session, row.lsn, path)
+def _document_written(snapshot: _Snapshot, row: _EntryRow) -> LogEntry:
+    document = read_version(snapshot.connection, -row.session, row.lsn, snapshot.path)
     return NoOp(row.lsn) if document is None else DocumentWritten(row.lsn, document)
 
 
-def _no_op(_: sqlite3.Connection, __: Path, row: _EntryRow) -> LogEntry:
+def _no_op(_: _Snapshot, row: _EntryRow) -> LogEntry:
     return NoOp(row.lsn)
 
 
-_DECODERS: Mapping[int, Callable[[sqlite3.Connection, Path, _EntryRow], LogEntry]] = {
+_DECODERS: Mapping[int, Callable[[_Snapshot, _EntryRow], LogEntry]] = {
     LogKind.MESSAGE: _read_message,
     LogKind.ANNOTATION: _read_message,
     LogKind.CLAIM: _session_claimed,

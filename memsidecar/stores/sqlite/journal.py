@@ -11,6 +11,7 @@ from memsidecar.domain.errors import FatalStoreError, ShuttingDown
 from memsidecar.domain.quota import QuotaLookup, Usage, no_quotas
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
+    ANY_SIZE,
     Calibration,
     Chunk,
     CommitListener,
@@ -168,12 +169,19 @@ class SqliteJournal:
         return self._read(change_feed.read_last_lsns)
 
     def read_changes(
-        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+        self,
+        namespace: str,
+        after_lsn: int,
+        limit: int,
+        log_filter: LogFilter | None = None,
+        *,
+        max_message_bytes: int = ANY_SIZE,
     ) -> LogEntries:
         next_lsn: int | None = after_lsn
         entries: LogEntries = ()
         while next_lsn is not None and not entries:
-            entries, next_lsn = self._read_page(change_feed.FeedRequest(namespace, next_lsn, limit, log_filter))
+            request = change_feed.FeedRequest(namespace, next_lsn, limit, log_filter, max_message_bytes)
+            entries, next_lsn = self._read_page(request)
         return entries
 
     def _read_page(self, request: change_feed.FeedRequest) -> change_feed.FeedPage:

@@ -20,17 +20,28 @@ from memsidecar.stores.volatile.state import JournalState
 
 
 def read_changes(
-    state: JournalState, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None
+    state: JournalState,
+    namespace: str,
+    after_lsn: int,
+    limit: int,
+    log_filter: LogFilter | None,
+    *,
+    max_message_bytes: int,
 ) -> Sequence[LogEntry]:
     sessions = state.by_row_id()
     # Lsns are given without gaps, from 1 on.
     later = (state.log[place] for place in range(max(after_lsn, 0), len(state.log)))
     matching = (entry for entry in later if entry.namespace == namespace and _matches(sessions, entry, log_filter))
     decoded = (_decode(state, sessions, entry) for entry in matching)
-    changes = list(islice((change for change in decoded if change is not None), limit))
+    found = islice((change for change in decoded if change is not None), limit)
+    changes = [NoOp(change.lsn) if _is_too_large(change, max_message_bytes) else change for change in found]
     if log_filter is not None and len(changes) < limit and len(state.log) > after_lsn:
         changes.append(EndOfLog(len(state.log)))
     return changes
+
+
+def _is_too_large(change: LogEntry, max_message_bytes: int) -> bool:
+    return isinstance(change, MessageWritten) and len(change.message.body) > max_message_bytes
 
 
 def _matches(sessions: Mapping[int, Session], entry: LogRow, log_filter: LogFilter | None) -> bool:

@@ -9,6 +9,7 @@ from memsidecar.domain.errors import ShuttingDown, SidecarError
 from memsidecar.domain.quota import QuotaLookup, Usage, no_quotas
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
+    ANY_SIZE,
     Calibration,
     Chunk,
     CommitEvent,
@@ -150,11 +151,19 @@ class VolatileJournal:
             return dict(self._state.last_lsns)
 
     def read_changes(
-        self, namespace: str, after_lsn: int, limit: int, log_filter: LogFilter | None = None
+        self,
+        namespace: str,
+        after_lsn: int,
+        limit: int,
+        log_filter: LogFilter | None = None,
+        *,
+        max_message_bytes: int = ANY_SIZE,
     ) -> LogEntries:
         with self._lock:
             self._check_open()
-            return change_feed.read_changes(self._state, namespace, after_lsn, limit, log_filter)
+            return change_feed.read_changes(
+                self._state, namespace, after_lsn, limit, log_filter, max_message_bytes=max_message_bytes
+            )
 
     def read_session(self, session: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:
         with self._lock:
