@@ -35,6 +35,8 @@ var (
 	ErrQuotaExceeded = errors.New("the quota is used up")
 	// ErrDiskFull: the disk is full; reads still work.
 	ErrDiskFull = errors.New("the disk is full")
+	// ErrSlowReader: the caller does not read the events of Watch. Watch again from "cursor" in Error.Metadata.
+	ErrSlowReader = errors.New("the events of a watch are not read")
 	// ErrUnauthenticated: the token is missing, unknown or expired.
 	ErrUnauthenticated = errors.New("unauthenticated")
 	// ErrPermissionDenied: the token is not valid for this namespace or this call.
@@ -82,6 +84,7 @@ var byReason = map[string]error{
 	"RATE_LIMITED":           ErrRateLimited,
 	"QUOTA_EXCEEDED":         ErrQuotaExceeded,
 	"DISK_FULL":              ErrDiskFull,
+	"SLOW_READER":            ErrSlowReader,
 	"UNAUTHENTICATED":        ErrUnauthenticated,
 	"PERMISSION_DENIED":      ErrPermissionDenied,
 	"STARTING":               ErrStarting,

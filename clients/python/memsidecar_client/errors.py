@@ -11,6 +11,7 @@
         RateLimited           too many calls: wait `retry_after` seconds
         QuotaExceeded         the namespace is at its quota: `quota` and `limit` in `metadata`
         DiskFull              the disk is full; nothing was stored, reads still work
+        SlowReader            the events of a watch are not read: watch again from `cursor` in `metadata`
         Unauthenticated       the token is missing, unknown or expired
         PermissionDenied      the token is not valid for this namespace or this call
         Starting              \\
@@ -118,6 +119,10 @@ class DiskFull(MemsidecarError):
     pass
 
 
+class SlowReader(MemsidecarError):
+    pass
+
+
 class Unauthenticated(MemsidecarError):
     pass
 
@@ -182,6 +187,7 @@ BY_REASON: dict[str, type[MemsidecarError]] = {
     "RATE_LIMITED": RateLimited,
     "QUOTA_EXCEEDED": QuotaExceeded,
     "DISK_FULL": DiskFull,
+    "SLOW_READER": SlowReader,
     "UNAUTHENTICATED": Unauthenticated,
     "PERMISSION_DENIED": PermissionDenied,
     "STARTING": Starting,

@@ -53,6 +53,9 @@ pub enum Error {
     /// The disk is full; reads still work.
     #[error("{0}")]
     DiskFull(Box<Details>),
+    /// The caller does not read the events of `watch`. Watch again from `cursor` in [`Details::metadata`].
+    #[error("{0}")]
+    SlowReader(Box<Details>),
     /// The token is missing, unknown or expired.
     #[error("{0}")]
     Unauthenticated(Box<Details>),
@@ -112,6 +115,7 @@ impl Error {
             | Self::RateLimited(details)
             | Self::QuotaExceeded(details)
             | Self::DiskFull(details)
+            | Self::SlowReader(details)
             | Self::Unauthenticated(details)
             | Self::PermissionDenied(details)
             | Self::Starting(details)
@@ -142,6 +146,7 @@ impl Error {
             "RATE_LIMITED" => Self::RateLimited,
             "QUOTA_EXCEEDED" => Self::QuotaExceeded,
             "DISK_FULL" => Self::DiskFull,
+            "SLOW_READER" => Self::SlowReader,
             "UNAUTHENTICATED" => Self::Unauthenticated,
             "PERMISSION_DENIED" => Self::PermissionDenied,
             "STARTING" => Self::Starting,

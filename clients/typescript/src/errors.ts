@@ -119,6 +119,11 @@ export class DiskFull extends MemsidecarError {
     override readonly name: string = "DiskFull";
 }
 
+/** The caller does not read the events of `watch`. Watch again from `cursor` in `metadata`. */
+export class SlowReader extends MemsidecarError {
+    override readonly name: string = "SlowReader";
+}
+
 /** The token is missing, unknown or expired. */
 export class Unauthenticated extends MemsidecarError {
     override readonly name: string = "Unauthenticated";

@@ -21,6 +21,7 @@ export const BY_REASON: ReadonlyMap<string, Kind> = new Map(
         RATE_LIMITED: errors.RateLimited,
         QUOTA_EXCEEDED: errors.QuotaExceeded,
         DISK_FULL: errors.DiskFull,
+        SLOW_READER: errors.SlowReader,
         UNAUTHENTICATED: errors.Unauthenticated,
         PERMISSION_DENIED: errors.PermissionDenied,
         STARTING: errors.Starting,

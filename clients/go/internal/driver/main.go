@@ -351,6 +351,7 @@ func kindOf(err error) string {
 		{memsidecar.ErrRateLimited, "RateLimited"},
 		{memsidecar.ErrQuotaExceeded, "QuotaExceeded"},
 		{memsidecar.ErrDiskFull, "DiskFull"},
+		{memsidecar.ErrSlowReader, "SlowReader"},
 		{memsidecar.ErrUnauthenticated, "Unauthenticated"},
 		{memsidecar.ErrPermissionDenied, "PermissionDenied"},
 		{memsidecar.ErrStarting, "Starting"},

@@ -40,6 +40,7 @@ fn kind(error: &Error) -> &'static str {
         Error::RateLimited(_) => "RateLimited",
         Error::QuotaExceeded(_) => "QuotaExceeded",
         Error::DiskFull(_) => "DiskFull",
+        Error::SlowReader(_) => "SlowReader",
         Error::Unauthenticated(_) => "Unauthenticated",
         Error::PermissionDenied(_) => "PermissionDenied",
         Error::Starting(_) => "Starting",

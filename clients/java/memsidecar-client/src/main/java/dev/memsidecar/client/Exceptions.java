@@ -25,6 +25,7 @@ final class Exceptions {
             Map.entry("RATE_LIMITED", RateLimitedException::new),
             Map.entry("QUOTA_EXCEEDED", QuotaExceededException::new),
             Map.entry("DISK_FULL", DiskFullException::new),
+            Map.entry("SLOW_READER", SlowReaderException::new),
             Map.entry("UNAUTHENTICATED", UnauthenticatedException::new),
             Map.entry("PERMISSION_DENIED", PermissionDeniedException::new),
             Map.entry("STARTING", StartingException::new),
