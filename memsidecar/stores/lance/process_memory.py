@@ -23,6 +23,8 @@ ENVIRONMENT = {
     "LANCE_DEFAULT_IO_BUFFER_SIZE": str(8 << 20),
     # One allocator instead of two: LanceDB reuses what pyarrow frees.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # Its warnings are lines of plain text, also among JSON logs, and say nothing that an operator could act on.
+    "LANCEDB_LOG": "error",
 }
 
 
