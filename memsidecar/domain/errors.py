@@ -107,8 +107,8 @@ class QuotaExceeded(SidecarError):
 
 
 class DiskFull(SidecarError):
-    def __init__(self) -> None:
-        super().__init__("no space left for the journal; nothing was changed, and reads go on")
+    def __init__(self, message: str = "no space left for the journal; nothing was changed, and reads go on") -> None:
+        super().__init__(message)
 
 
 class Unavailable(SidecarError):

@@ -3,15 +3,20 @@
 import random
 import signal
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from memsidecar.domain.errors import DiskFull
 from memsidecar.domain.session import Policy, SessionKey
 from memsidecar.stores.contract import (
+    EraseUser,
     Journal,
     SetPolicy,
     UpdateMessage,
 )
+from memsidecar.stores.sqlite import secure_delete
+from memsidecar.stores.sqlite.wal import Checkpointer
 from tests.conformance.builders import (
     KEY,
     append,
@@ -136,3 +141,31 @@ def test_a_purge_continues_after_a_kill(folder: Path, moment: str) -> None:
     with opened(folder) as journal:
         assert contents(journal, OTHER)[0] == "kept"
         assert append(journal, draft("continued")).results[0].sequence == 2_001
+
+
+def test_an_erasure_that_finds_no_space_is_refused_and_completed_by_the_next_call(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write-ahead log cannot be truncated while its pages do not fit into the main file."""
+    is_full = Event()
+    run = Checkpointer._run
+
+    def run_unless_full(checkpointer: Checkpointer, mode: str) -> tuple[bool, int]:
+        if is_full.is_set():
+            raise DiskFull
+        return run(checkpointer, mode)
+
+    monkeypatch.setattr(Checkpointer, "_run", run_unless_full)
+    monkeypatch.setattr(secure_delete, "MAX_WAIT_SECONDS", 0.0)
+    with opened(folder) as journal:
+        append(journal, draft("S3CRET"), user_id="ann")
+        is_full.set()
+        with pytest.raises(DiskFull, match="erased, but"):
+            execute(journal, EraseUser("default", "ann"))
+        assert contents(journal) == []
+        assert b"S3CRET" in bytes_of(folder), "in the write-ahead log"
+        append(journal, draft("kept"), key=OTHER)
+        is_full.clear()
+        assert not any(execute(journal, EraseUser("default", "ann")).counts)
+        assert b"S3CRET" not in bytes_of(folder)
+        assert contents(journal, OTHER) == ["kept"]

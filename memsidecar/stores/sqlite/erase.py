@@ -75,12 +75,12 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
     return PendingPurge(purges, Erased(cleared, plan.counts))
 
 
-def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge | Erased:
+def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
     """Erase a user. The transaction has no other command."""
     sessions, plan = _user_plan(transaction.connection, command)
     erased = Erased(None, plan.counts)
     if not any(plan.counts):
-        return erased
+        return PendingPurge([], erased)  # waits for what an earlier call left to purge
     namespace, row_ids = command.namespace, json.dumps([session.row_id for session in sessions])
     size = sum(session.bytes for session in sessions)
     transaction.reserve_quota(namespace, Usage(-plan.counts.sessions, -plan.counts.messages, -size))
@@ -94,7 +94,7 @@ def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge | E
     transaction.add_statement(f"DELETE FROM sessions WHERE row_id IN {_LISTED}", row_ids)
     transaction.events.append(CommitEvent(SessionKey(namespace, ""), None, reload=True))
     purges: list[Purge] = [*(session.row_id for session in sessions), *_delete(transaction, namespace, plan)]
-    return PendingPurge(purges, erased) if purges else erased
+    return PendingPurge(purges, erased)
 
 
 def _user_plan(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequence[_UserSession], _ErasurePlan]:

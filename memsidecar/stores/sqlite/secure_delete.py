@@ -100,18 +100,22 @@ class PurgeQueue:
         try:
             self._advance()
         except DiskFull:
-            return self._make_room()
+            delay = self._make_room()
+            if delay:
+                self._refuse_overdue(DiskFull("erased, but there is no space to overwrite it; that is done later"))
+            return delay
         except Overloaded:
-            self._refuse_overdue()
+            # Another process reads the file for long, such as a backup.
+            self._refuse_overdue(Overloaded("erased, but a reader still holds the old write-ahead log; call again"))
             return RETRY_SECONDS
         except DataCorrupted as damage:
             self._give_up(damage)
         return 0.0
 
-    def _refuse_overdue(self) -> None:
-        """Refuse the waiting commands while another process reads the file for long; their bytes are purged later."""
+    def _refuse_overdue(self, obstacle: SidecarError) -> None:
+        """Refuse the commands that have waited for long; their bytes are purged later."""
         if self._waiting and time.monotonic() > self._waiting_since + MAX_WAIT_SECONDS:
-            self.refuse_all(Overloaded("erased, but a reader still holds the old write-ahead log; call again"))
+            self.refuse_all(obstacle)
 
     def _make_room(self) -> float:
         """Truncate the write-ahead log, which the failed step has filled, and take smaller steps."""
