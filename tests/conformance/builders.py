@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -14,11 +15,15 @@ from memsidecar.stores.contract import (
     Chunk,
     Command,
     CommitEvent,
+    Derivations,
     DocumentDraft,
     DocumentPut,
     DocumentWritten,
     Erase,
     Erased,
+    ErasedSources,
+    ExpireMessages,
+    ForgetMessages,
     Journal,
     LogEntry,
     MessageQuery,
@@ -87,6 +92,40 @@ def update_window(
 
 def erase(journal: Journal, *, delete_session: bool = False, key: SessionKey = KEY, user_id: str = "") -> Erased:
     result: Erased = execute(journal, Erase(key, user_id, delete_session))
+    return result
+
+
+def artifact_key(message_id: str) -> int:
+    return int.from_bytes(hashlib.sha256(message_id.encode()).digest()[:4])
+
+
+def revise_fact(record: Record, erased: ErasedSources) -> Record | None:
+    """Revise a fact whose body is a list of messages, as session/id."""
+    sources = [tuple(name.split("/")) for name in record.body.decode().split() if "/" in name]
+    left = [name for name in sources if erased.exists(*name)]
+    if len(left) == len(sources):
+        return record
+    return replace(record, body=" ".join("/".join(name) for name in left).encode()) if left else None
+
+
+def covers(record: Record, sequence: int) -> bool:
+    """Tell whether a summary whose body is its last sequence was made from a message."""
+    return record.body.isdigit() and sequence <= int(record.body)
+
+
+DERIVATIONS = Derivations(revise_fact, covers, artifact_key)
+
+
+def forget(journal: Journal, *message_ids: str, key: SessionKey = KEY, user_id: str = "") -> Erased:
+    result: Erased = execute(journal, ForgetMessages(key, user_id, message_ids, DERIVATIONS))
+    return result
+
+
+def expire(
+    journal: Journal, *sequences: int, key: SessionKey = KEY, is_held: Callable[[bytes], bool] | None = None
+) -> Erased:
+    command = ExpireMessages(key, known_head(journal, key).row_id, sequences, DERIVATIONS, is_held)
+    result: Erased = execute(journal, command)
     return result
 
 

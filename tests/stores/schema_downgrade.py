@@ -84,7 +84,12 @@ _TRIGGER_2, _TRIGGER_4 = (migration[migration.index("CREATE TRIGGER") :] for mig
 _VIEW_2 = VERSION_2[VERSION_2.index("CREATE VIEW") : VERSION_2.index("CREATE TRIGGER")]
 _INDEXES_3 = schema.VERSION_3[schema.VERSION_3.index("CREATE INDEX") : schema.VERSION_3.index("ALTER TABLE")]
 
-TO_VERSION_5 = """
+TO_VERSION_6 = """
+DROP TABLE erased_messages;
+PRAGMA user_version = 6;
+"""
+TO_VERSION_5 = f"""
+{TO_VERSION_6}
 UPDATE messages SET id_hash = crc32((SELECT l.id FROM log l WHERE l.lsn = messages.lsn));
 PRAGMA user_version = 5;
 """

@@ -30,6 +30,9 @@ from memsidecar.stores.contract import (
     DocumentQuery,
     Erase,
     EraseUser,
+    Erasure,
+    ExpireMessages,
+    ForgetMessages,
     Journal,
     LogFilter,
     MessageQuery,
@@ -46,7 +49,8 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
-from tests.conformance.builders import Replica, document, draft, follow, recount, scored, shortened
+from memsidecar.v1.message_pb2 import Message
+from tests.conformance.builders import DERIVATIONS, Replica, document, draft, follow, recount, scored, shortened
 from tests.support.differential import EXAMPLES
 
 KEYS = [SessionKey("n", "a"), SessionKey("n", "b"), SessionKey("o", "a")]
@@ -193,7 +197,36 @@ class Differential(RuleBasedStateMachine):
         group: list[Command] = [Append(key, user, again), command, Append(key, user, again)]
         assert self.results(self.disk, group) == self.results(self.ram, group)
 
-    def erasure_counts(self, journal: Journal, command: Erase | EraseUser) -> Any:
+    @rule(
+        key=keys,
+        user=users,
+        numbers=st.lists(st.integers(0, 30), min_size=1, max_size=3),
+        again=st.lists(drafts(), min_size=1, max_size=2),
+    )
+    def forget_messages(self, key: SessionKey, user: str, numbers: list[int], again: list[Draft]) -> None:
+        known = [Message.FromString(each.body).id for each in self.ram.messages(key, MessageQuery()).messages]
+        named = [known[number % len(known)] if known and number % 4 else f"m{number}" for number in numbers]
+        command = ForgetMessages(key, user, named, DERIVATIONS)
+        counted = [self.erasure_counts(journal, command) for journal in (self.disk, self.ram)]
+        assert counted[0] == counted[1]
+        group: list[Command] = [command, Append(key, user, again), command]
+        assert self.results(self.disk, group) == self.results(self.ram, group)
+
+    @rule(
+        key=keys, behind=st.integers(-3, 1), sequences=st.lists(st.integers(1, 20), max_size=6), held=st.integers(0, 9)
+    )
+    def expire_messages(self, key: SessionKey, behind: int, sequences: list[int], held: int) -> None:
+        head = self.ram.head(key)
+        row_id = head.row_id - max(behind, 0) if head else 9
+
+        def is_held(body: bytes) -> bool:
+            return len(body) % 10 == held
+
+        command = ExpireMessages(key, row_id, sequences, DERIVATIONS, is_held)
+        assert self.erasure_counts(self.disk, command) == self.erasure_counts(self.ram, command)
+        self.submit_to_both(lambda _: command)
+
+    def erasure_counts(self, journal: Journal, command: Erasure) -> Any:
         try:
             return journal.erasure_counts(command)
         except SidecarError as error:

@@ -24,7 +24,7 @@ from memsidecar.stores.contract import (
 from tests.stores.test_differential import KEYS, OWNERS, Differential, keys, users
 from tests.support.differential import EXAMPLES
 
-KINDS = [RecordKind.FACT, RecordKind.PATTERNS]
+KINDS = [RecordKind.FACT, RecordKind.PATTERNS, RecordKind.SUMMARY]
 TASK = "records"
 
 owners = st.sampled_from(OWNERS)
@@ -32,7 +32,7 @@ kinds = st.sampled_from(KINDS)
 ids = st.sampled_from("wxyz")
 conflict_keys = st.integers(-1, 2)
 times = st.integers(1, 5)
-bodies = st.sampled_from([b"", b"one", b"two"])
+bodies = st.sampled_from([b"", b"one", b"a/m1 b/m2", b"a/m3", b"b/m4 b/m5"])
 records = st.builds(
     Record, ids, conflict_keys, st.sampled_from(["", "a", "b", "c"]), times, bodies, until_us=st.sampled_from([0, 0, 3])
 )
@@ -72,11 +72,11 @@ class RecordsDifferential(Differential):
     def upsert(self, command: UpsertRecords) -> None:
         self.submit_to_both(lambda _: command)
 
-    @rule(command=upserts, key=keys, behind=st.integers(0, 1))
-    def derive(self, command: UpsertRecords, key: SessionKey, behind: int) -> None:
+    @rule(command=upserts, key=keys, behind=st.integers(0, 1), sequences=st.lists(st.integers(1, 6), max_size=2))
+    def derive(self, command: UpsertRecords, key: SessionKey, behind: int, sequences: list[int]) -> None:
         head = self.ram.head(key)
         row_id = head.row_id - behind if head else 99
-        self.submit_to_both(lambda _: replace(command, derived_from=row_id))
+        self.submit_to_both(lambda _: replace(command, derived_from=row_id, derived_sequences=sequences))
 
     @rule(command=deletes)
     def delete_record(self, command: DeleteRecord) -> None:

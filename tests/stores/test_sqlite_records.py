@@ -21,7 +21,7 @@ from memsidecar.stores.contract import (
     RecordQuery,
     UpsertRecords,
 )
-from memsidecar.stores.sqlite import records as record_rows
+from memsidecar.stores.sqlite import record_rows
 from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.builders import ANN, append, draft, erase, execute, new_record, put, record_ids, upsert
 from tests.stores.directories import another_process, bytes_of, opened

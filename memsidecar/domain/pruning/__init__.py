@@ -2,7 +2,7 @@
 
 from memsidecar.domain.pruning.removal import NO_RELEVANCE, Removal, RemovalCriteria, WindowView, plan_removal
 from memsidecar.domain.pruning.truncation import truncate_middle
-from memsidecar.domain.pruning.units import ImportanceWeights, link_exchange
+from memsidecar.domain.pruning.units import ImportanceWeights, link_exchange, without_exchanges
 
 __all__ = [
     "NO_RELEVANCE",
@@ -13,4 +13,5 @@ __all__ = [
     "link_exchange",
     "plan_removal",
     "truncate_middle",
+    "without_exchanges",
 ]

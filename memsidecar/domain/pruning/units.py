@@ -1,7 +1,7 @@
 """Atomic units of removal (a message, a turn, a tool exchange): how tool results join one, and their importance."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -163,6 +163,15 @@ def link_exchange(
     if answers and answers in open_calls:
         return _close_newest(open_calls, answers)
     return 0, open_calls
+
+
+def without_exchanges(open_calls: OpenCalls, exchanges: Collection[int]) -> OpenCalls:
+    """Return the open calls without those of some exchanges: a result that comes later joins none of them."""
+    left = {
+        call: tuple(sequence for sequence in sequences if sequence not in exchanges)
+        for call, sequences in open_calls.items()
+    }
+    return {call: sequences for call, sequences in left.items() if sequences}
 
 
 def _with_calls(open_calls: OpenCalls, calls: Sequence[str], sequence: int) -> dict[str, tuple[int, ...]]:

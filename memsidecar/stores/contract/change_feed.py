@@ -54,6 +54,15 @@ class RowsErased(NamedTuple):
     session: int
 
 
+class MessageErased(NamedTuple):
+    """One message was erased. `session` is the row id of its session; `key` is None if that session is gone, too."""
+
+    lsn: int
+    session: int
+    sequence: int
+    key: SessionKey | None
+
+
 class DocumentWritten(NamedTuple):
     """A document was put; the chunks of its earlier versions were erased. The feed has the newest put only."""
 
@@ -73,7 +82,7 @@ class EndOfLog(NamedTuple):
     lsn: int
 
 
-LogEntry = MessageWritten | SessionClaimed | RowsErased | DocumentWritten | NoOp | EndOfLog
+LogEntry = MessageWritten | SessionClaimed | RowsErased | MessageErased | DocumentWritten | NoOp | EndOfLog
 LogEntries = Sequence[LogEntry]
 
 

@@ -9,7 +9,7 @@ from memsidecar.domain.errors import Overloaded, SidecarError
 from memsidecar.domain.message import Draft, StoredMessage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract.documents import DeleteDocument, PutDocument
-from memsidecar.stores.contract.erasure import Erase, EraseUser
+from memsidecar.stores.contract.erasure import Erase, EraseUser, ExpireMessages, ForgetMessages
 from memsidecar.stores.contract.records import DeleteRecord, UpsertRecords
 
 
@@ -181,6 +181,8 @@ Command = (
     | UpdateWindowExclusive
     | Erase
     | EraseUser
+    | ForgetMessages
+    | ExpireMessages
     | Claim
     | SetPolicy
     | Calibrate

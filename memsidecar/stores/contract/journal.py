@@ -13,7 +13,7 @@ from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract.change_feed import ANY_SIZE, DeadLetter, LogEntries, LogFilter, MessageWritten
 from memsidecar.stores.contract.commands import Calibration, Command, CommitEvent, PendingCommand
 from memsidecar.stores.contract.documents import Chunk, DocumentQuery, Owner, StoredDocument
-from memsidecar.stores.contract.erasure import Erase, EraseUser, ErasureCounts
+from memsidecar.stores.contract.erasure import Erasure, ErasureCounts
 from memsidecar.stores.contract.records import Record, RecordKind, RecordQuery
 
 
@@ -217,7 +217,7 @@ class CalibrationReader(Protocol):
 
 
 class JournalAdmin(Protocol):
-    def erasure_counts(self, command: Erase | EraseUser) -> ErasureCounts:
+    def erasure_counts(self, command: Erasure) -> ErasureCounts:
         """Return what the command would erase in one snapshot. Raises what would refuse it; changes nothing."""
 
     def usage(self, namespace: str) -> Usage:

@@ -72,7 +72,8 @@ class UpsertRecords:
     `revise` is pure. The journal calls it exclusively, with the records of `conflict_keys` (history included, oldest
     first by time and id), and applies the changes that it returns. An exception of `revise` refuses the command.
     With `derived_from` (a session's row id) the command is refused with NotFound if that session was cleared or
-    deleted, so that erased content cannot return as a record. Result: RecordsUpserted.
+    deleted, or one of its messages in `derived_sequences` was erased, so that erased content cannot return as a record.
+    Result: RecordsUpserted.
     """
 
     owner: Owner
@@ -81,6 +82,7 @@ class UpsertRecords:
     revise: Callable[[Sequence[Record]], RecordChanges]
     derived_from: int | None = None
     progress: Progress | None = None
+    derived_sequences: Sequence[int] = ()
 
     @property
     def is_derived(self) -> bool:

@@ -14,6 +14,7 @@ from memsidecar.stores.contract import (
     LocatedMessage,
     LogEntry,
     LogFilter,
+    MessageErased,
     MessageWritten,
     NoOp,
     RowsErased,
@@ -35,7 +36,8 @@ _ENTRIES = f"""SELECT l.lsn, l.kind, l.session, l.sequence, s.namespace, s.sessi
     AND (s.namespace = :namespace OR (l.kind >= {FIRST_NAMESPACED_KIND} AND l.id = :namespace))"""
 _IN_ORDER = "ORDER BY l.lsn LIMIT :limit"
 _MESSAGE_KINDS = f"{int(LogKind.MESSAGE)}, {int(LogKind.ANNOTATION)}, {int(LogKind.CLAIM)}"
-_ERASURE_KINDS = f"{int(LogKind.CLEAR)}, {int(LogKind.DELETE)}, {int(LogKind.DOCUMENT_DELETE)}"
+_ERASURES = (LogKind.CLEAR, LogKind.DELETE, LogKind.DOCUMENT_DELETE, LogKind.MESSAGE_ERASURE)
+_ERASURE_KINDS = ", ".join(str(int(kind)) for kind in _ERASURES)
 _MATCHING = f"""AND (l.kind IN ({_ERASURE_KINDS}) OR (l.kind = {int(LogKind.DOCUMENT)} AND :documents)
   OR (l.kind IN ({_MESSAGE_KINDS}) AND (s.user_id = nullif(:user_id, '') OR s.row_id = :session)))"""
 _ALL_ENTRIES, _FILTERED_ENTRIES = f"{_ENTRIES} {_IN_ORDER}", f"{_ENTRIES} {_MATCHING} {_IN_ORDER}"
@@ -130,6 +132,10 @@ def _rows_erased(_: _Snapshot, row: _EntryRow) -> LogEntry:
     return RowsErased(row.lsn, row.session)
 
 
+def _message_erased(_: _Snapshot, row: _EntryRow) -> LogEntry:
+    return MessageErased(row.lsn, row.session, row.sequence, row.key if row.key.session_id else None)
+
+
 def _document_written(snapshot: _Snapshot, row: _EntryRow) -> LogEntry:
     document = read_version(snapshot.connection, -row.session, row.lsn, snapshot.path)
     return NoOp(row.lsn) if document is None else DocumentWritten(row.lsn, document)
@@ -147,6 +153,7 @@ _DECODERS: Mapping[int, Callable[[_Snapshot, _EntryRow], LogEntry]] = {
     LogKind.DELETE: _rows_erased,
     LogKind.DOCUMENT: _document_written,
     LogKind.DOCUMENT_DELETE: _rows_erased,
+    LogKind.MESSAGE_ERASURE: _message_erased,
 }
 
 

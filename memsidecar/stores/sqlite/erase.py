@@ -9,19 +9,26 @@ from typing import NamedTuple
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, SessionKey
-from memsidecar.stores.contract import CommitEvent, Erase, Erased, EraseUser, ErasureCounts, RecordKind
+from memsidecar.stores.contract import (
+    CommitEvent,
+    Erase,
+    Erased,
+    EraseUser,
+    Erasure,
+    ErasureCounts,
+    ExpireMessages,
+    ForgetMessages,
+    RecordKind,
+)
 from memsidecar.stores.sqlite.documents import (
     DocumentLocation,
     delete_documents,
     find_documents_of_session,
     find_documents_of_user,
 )
-from memsidecar.stores.sqlite.records import (
-    RecordLocation,
-    delete_records,
-    find_records_of_session,
-    find_records_of_user,
-)
+from memsidecar.stores.sqlite.erase_messages import read_message_counts
+from memsidecar.stores.sqlite.record_rows import RecordLocation, find_records_of_session, find_records_of_user
+from memsidecar.stores.sqlite.records import delete_records
 from memsidecar.stores.sqlite.rows import find_bytes, find_head
 from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, Purge
@@ -106,7 +113,9 @@ def _user_plan(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequ
     return sessions, _ErasurePlan(documents, records, _counts(messages, len(sessions), documents, records))
 
 
-def read_erasure_counts(connection: sqlite3.Connection, command: Erase | EraseUser) -> ErasureCounts:
+def read_erasure_counts(connection: sqlite3.Connection, command: Erasure) -> ErasureCounts:
+    if isinstance(command, ForgetMessages | ExpireMessages):
+        return read_message_counts(connection, command)
     if isinstance(command, EraseUser):
         return _user_plan(connection, command)[1].counts
     head = find_head(connection, command.key)

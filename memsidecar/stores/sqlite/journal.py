@@ -17,8 +17,7 @@ from memsidecar.stores.contract import (
     CommitListener,
     DeadLetter,
     DocumentQuery,
-    Erase,
-    EraseUser,
+    Erasure,
     ErasureCounts,
     JournalStats,
     LocatedMessage,
@@ -37,7 +36,7 @@ from memsidecar.stores.contract import (
     SessionQuery,
     StoredDocument,
 )
-from memsidecar.stores.sqlite import change_feed, documents, records
+from memsidecar.stores.sqlite import change_feed, documents, record_rows
 from memsidecar.stores.sqlite.bookkeeping import find_dead_letters
 from memsidecar.stores.sqlite.connection import translated
 from memsidecar.stores.sqlite.data_dir import (
@@ -159,7 +158,7 @@ class SqliteJournal:
         self._writer.wait_until_published(last)
         return result
 
-    def erasure_counts(self, command: Erase | EraseUser) -> ErasureCounts:
+    def erasure_counts(self, command: Erasure) -> ErasureCounts:
         return self._read(lambda snapshot: read_erasure_counts(snapshot, command))
 
     def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
@@ -206,11 +205,11 @@ class SqliteJournal:
         return self._read(lambda snapshot: documents.find_chunks(snapshot, places, self._path))
 
     def record(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
-        row = self._read(lambda snapshot: records.find_record(snapshot, owner, kind, record_id))
+        row = self._read(lambda snapshot: record_rows.find_record(snapshot, owner, kind, record_id))
         return row.record(self._path) if row else None
 
     def records(self, query: RecordQuery) -> Sequence[Record]:
-        return self._read(lambda snapshot: records.list_records(snapshot, query, self._path))
+        return self._read(lambda snapshot: record_rows.list_records(snapshot, query, self._path))
 
     def dead_letters(self, task: str) -> Sequence[DeadLetter]:
         return self._read(lambda snapshot: find_dead_letters(snapshot, task))

@@ -11,7 +11,8 @@ message loses its body; `prev` refers to the version before it, so that an erasu
 releases the GIL once for a group, and not for each row and table.
 
 A session's `row_id` changes when the session is cleared: its messages are then unreachable at once, and
-`erased_sessions` has the old row id until the last byte of them is purged.
+`erased_sessions` has the old row id until the last byte of them is purged. `erased_messages` has the lsns of the newest
+versions of messages that were erased one by one, until all their versions are purged.
 
 The last lsn of a namespace follows from its sessions' versions, and from `last_lsns` for entries that have their
 namespace in `id`. An index on the log would cost every message.
@@ -48,11 +49,13 @@ class LogKind(IntEnum):
     DELETE = 7
     DOCUMENT = 8
     DOCUMENT_DELETE = 9
+    MESSAGE_ERASURE = 12
 
 
 # Entries from this kind on have their namespace in `id`: the row that would tell it may be deleted.
 FIRST_NAMESPACED_KIND = int(LogKind.CLEAR)
 
+_ERASED_MESSAGES = "CREATE TABLE erased_messages(lsn INTEGER PRIMARY KEY);\n"
 _RECORD_INDEXES = """\
 CREATE INDEX record_conflict_keys ON records(namespace, session_id, user_id, kind, conflict_key);
 CREATE INDEX record_times ON records(namespace, session_id, user_id, kind, time_us, id, until_us);
@@ -139,7 +142,7 @@ CREATE TABLE records(
   time_us INTEGER NOT NULL, until_us INTEGER NOT NULL, body INTEGER NOT NULL, bytes INTEGER NOT NULL DEFAULT 0,
   UNIQUE(namespace, session_id, user_id, kind, id)
 );
-{_RECORD_INDEXES}{_NEW_MESSAGES}"""
+{_RECORD_INDEXES}{_NEW_MESSAGES}{_ERASED_MESSAGES}"""
 
 VERSION_3 = """
 CREATE TABLE notes(
@@ -213,16 +216,24 @@ UPDATE messages SET id_hash = id_hash((SELECT l.id FROM log l WHERE l.lsn = mess
 CREATE INDEX message_ids ON messages(session, id_hash);
 """
 
+VERSION_7 = f"{_ERASED_MESSAGES}"
+
 SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
   FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.row_id)"""
 DOCUMENT_BYTES = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE t.row_id = documents.header
   OR t.row_id >= documents.first_chunk AND t.row_id < documents.first_chunk + documents.chunk_count)"""
 RECORD_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.row_id = records.body), 0)"
 
-RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION, HASH_VERSION = 3, 4, 5, 6
+RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION, HASH_VERSION, ERASURE_VERSION = 3, 4, 5, 6, 7
 # Each migration makes its version out of the one before it. Version 1 was changed in place during development: its
 # number does not tell which tables a file has, so it cannot be read.
-MIGRATIONS = {RECORDS_VERSION: VERSION_3, BYTES_VERSION: VERSION_4, NAMES_VERSION: VERSION_5, HASH_VERSION: VERSION_6}
+MIGRATIONS = {
+    RECORDS_VERSION: VERSION_3,
+    BYTES_VERSION: VERSION_4,
+    NAMES_VERSION: VERSION_5,
+    HASH_VERSION: VERSION_6,
+    ERASURE_VERSION: VERSION_7,
+}
 OLDEST, NEWEST = min(MIGRATIONS) - 1, max(MIGRATIONS)
 
 

@@ -29,6 +29,7 @@ _EMPTY_VERSIONS = """WITH RECURSIVE versions(lsn) AS (
     UNION SELECT l.prev FROM log l JOIN versions v ON l.lsn = v.lsn WHERE l.prev IS NOT NULL
   ) UPDATE log SET id = NULL, body = NULL, vector = NULL, crc = NULL, prev = NULL WHERE lsn IN versions"""
 _FIND_MESSAGES = "SELECT sequence, lsn, displayed_lsn FROM messages WHERE session = ? ORDER BY sequence LIMIT ?"
+_FIND_VERSIONS = "SELECT lsn FROM erased_messages WHERE lsn IN (SELECT value FROM json_each(?)) LIMIT ?"
 _FIND_TEXTS = """SELECT row_id, length(text) FROM texts
   WHERE row_id >= ? AND row_id <= ? AND text IS NOT NULL ORDER BY row_id LIMIT ?"""
 _EMPTY_TEXTS = "UPDATE texts SET text = NULL, tokens = NULL, crc = NULL WHERE row_id >= ? AND row_id <= ?"
@@ -41,8 +42,14 @@ class OrphanedTexts(NamedTuple):
     last: int
 
 
-Purge = int | OrphanedTexts
-"What is to be purged: an erased session, by its row id, or texts."
+class ErasedVersions(NamedTuple):
+    """The newest versions of messages that were erased one by one. Each refers to its earlier versions."""
+
+    lsns: Sequence[int]
+
+
+Purge = int | OrphanedTexts | ErasedVersions
+"What is to be purged: an erased session, by its row id, texts, or versions of messages."
 
 
 class PendingPurge(NamedTuple):
@@ -59,11 +66,11 @@ def orphan_texts(transaction: Transaction, orphans: Sequence[OrphanedTexts]) -> 
 
 
 class PurgeQueue:
-    """Empties the rows of erased sessions and orphaned texts, then truncates the write-ahead log.
+    """Empties the rows of erased sessions, erased messages and orphaned texts, then truncates the write-ahead log.
 
     Erased content is unreachable as soon as its erasure is committed: no row of a session, document or record refers to
     it. Purging runs in steps of bounded size, so that other commands wait for one step at most. After a crash the next
-    start continues with `erased_sessions` and `orphaned_texts`.
+    start continues with `erased_sessions`, `erased_messages` and `orphaned_texts`.
     """
 
     def __init__(
@@ -169,12 +176,14 @@ class PurgeQueue:
         """Purge at most `limit` rows, and return how many; fewer than `limit` are the last."""
         if isinstance(purge, OrphanedTexts):
             return self._empty_texts(purge, limit)
+        if isinstance(purge, ErasedVersions):
+            return self._empty_versions(purge, limit)
         return self._delete_messages(purge, limit)
 
     def _remove(self, purge: Purge) -> None:
         if isinstance(purge, OrphanedTexts):
             self._connection.execute("DELETE FROM orphaned_texts WHERE first = ?", (purge.first,))
-        else:
+        elif isinstance(purge, int):
             self._connection.execute("DELETE FROM erased_sessions WHERE row_id = ?", (purge,))
 
     def _delete_messages(self, session: int, limit: int) -> int:
@@ -186,6 +195,15 @@ class PurgeQueue:
             self._connection.execute(
                 "DELETE FROM messages WHERE session = ? AND sequence <= ?", (session, last_sequence)
             )
+        self._checkpointer.wrote(estimate_pages(2 * len(found)))
+        return len(found)
+
+    def _empty_versions(self, versions: ErasedVersions, limit: int) -> int:
+        """Empty the versions and those before them. Each step removes its own from `erased_messages`."""
+        found = self._connection.execute(_FIND_VERSIONS, (json.dumps(versions.lsns), limit)).fetchall()
+        lsns = json.dumps([lsn for (lsn,) in found])
+        self._connection.execute(_EMPTY_VERSIONS, (lsns,))
+        self._connection.execute("DELETE FROM erased_messages WHERE lsn IN (SELECT value FROM json_each(?))", (lsns,))
         self._checkpointer.wrote(estimate_pages(2 * len(found)))
         return len(found)
 
@@ -209,5 +227,7 @@ class PurgeQueue:
 def _unfinished(connection: sqlite3.Connection) -> list[Purge]:
     """Return what an earlier process left to purge."""
     sessions: list[Purge] = [row_id for (row_id,) in connection.execute("SELECT row_id FROM erased_sessions")]
+    versions = [lsn for (lsn,) in connection.execute("SELECT lsn FROM erased_messages")]
+    messages: list[Purge] = [ErasedVersions(versions)] if versions else []
     texts = connection.execute("SELECT first, last FROM orphaned_texts")
-    return sessions + [OrphanedTexts(first, last) for first, last in texts]
+    return sessions + messages + [OrphanedTexts(first, last) for first, last in texts]

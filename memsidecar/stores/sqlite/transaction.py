@@ -3,31 +3,16 @@
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import SessionOwnerMismatch
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, SessionKey
-from memsidecar.stores.contract import (
-    AddDeadLetter,
-    AdvanceWatermark,
-    Append,
-    Calibrate,
-    Command,
-    CommitEvent,
-    DeleteDocument,
-    DeleteRecord,
-    Erase,
-    EraseUser,
-    Owner,
-    PendingCommand,
-    PutDocument,
-    UpdateWindowExclusive,
-    UpsertRecords,
-)
+from memsidecar.stores.contract import CommitEvent, PendingCommand
 from memsidecar.stores.sqlite import rows
+from memsidecar.stores.sqlite.command_group import CommandGroup
 from memsidecar.stores.sqlite.data_dir import LogPosition
 from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND, LogKind
 from memsidecar.stores.sqlite.writer_state import ExistingMessage, QuotaUsage
@@ -93,10 +78,7 @@ class Transaction:
         self.usage: dict[str, Usage] = {}
         self._quota_usage = quota_usage
         self._published_heads = published_heads
-        self._appended: set[Hashable] = set()
-        self._changed: set[Hashable] = set()
-        self._erases: bool | None = None
-        self._is_alone = False
+        self.can_include = CommandGroup().can_include
         self._rows_in_statements = 0
         self._text_bytes = 0
 
@@ -108,41 +90,6 @@ class Transaction:
     def position(self) -> LogPosition:
         """The position of the journal after this transaction."""
         return LogPosition(self.lsn, self._before.unlogged + (bool(self.statements) and self.lsn == self._before.lsn))
-
-    def can_include(self, command: Command) -> bool:
-        """Return whether the command would see the effects of all earlier ones; if so, include it.
-
-        Lookups read the last committed state. So in one transaction an object is either only appended to, or changed
-        by one other command. A window update that decides exclusively reads like any reader: it comes first, or waits.
-        The erasure of a user changes many objects: it is alone.
-        """
-        target = _target(command)
-        comes_first = isinstance(command, UpdateWindowExclusive | EraseUser)
-        if self._is_alone or target in self._changed or (comes_first and not self._is_empty):
-            return False
-        self._is_alone = isinstance(command, EraseUser)
-        if isinstance(command, Append):
-            self._appended.add(target)
-            return True
-        self._changed.add(target)
-        return target not in self._appended and self._separates_erasures(command)
-
-    def _separates_erasures(self, command: Command) -> bool:
-        """Return whether this transaction still has either record commands or erasures, and not both.
-
-        The source session of a record is known only when its handler runs. An erasure would miss a record that was
-        added before it, and a record could be derived from what an earlier erasure removes.
-        """
-        if not isinstance(command, Erase | UpsertRecords | DeleteRecord):
-            return True
-        erases = isinstance(command, Erase)
-        if self._erases is None:
-            self._erases = erases
-        return self._erases == erases
-
-    @property
-    def _is_empty(self) -> bool:
-        return not self._appended and not self._changed
 
     def head(self, key: SessionKey) -> SessionHead | None:
         if key in self.heads:
@@ -268,26 +215,3 @@ def _insertion(table: str, new_rows: Sequence[Sequence[Any]]) -> Statement:
         parameters += row
     placeholders = f"({', '.join('?' * len(new_rows[0]))})"
     return f"INSERT INTO {table} VALUES {', '.join([placeholders] * len(new_rows))}", parameters
-
-
-def _owned_target(owner: Owner, name: Hashable) -> Hashable:
-    """A session's documents and records are erased with it, so their target is the session."""
-    return SessionKey(owner.namespace, owner.session_id) if owner.session_id else (*owner, name)
-
-
-_TARGETS: dict[type, Callable[[Any], Hashable]] = {
-    Calibrate: lambda command: (command.namespace, command.model, "calibration"),
-    AdvanceWatermark: lambda command: (command.task, command.namespace, "watermark"),
-    AddDeadLetter: lambda command: (command.task, command.namespace, command.lsn),
-    PutDocument: lambda command: _owned_target(command.document.owner, command.document.id),
-    DeleteDocument: lambda command: _owned_target(command.owner, command.document_id),
-    UpsertRecords: lambda command: _owned_target(command.owner, command.kind),
-    DeleteRecord: lambda command: _owned_target(command.owner, command.kind),
-    EraseUser: lambda command: (command.namespace, command.user_id, "user"),
-}
-
-
-def _target(command: Any) -> Hashable:
-    """Return the object that at most one command of a transaction may change, unless all append to it."""
-    target = _TARGETS.get(type(command))
-    return command.key if target is None else target(command)

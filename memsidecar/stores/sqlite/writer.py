@@ -23,6 +23,8 @@ from memsidecar.stores.contract import (
     DeleteRecord,
     Erase,
     EraseUser,
+    ExpireMessages,
+    ForgetMessages,
     PendingCommand,
     PutDocument,
     SetPolicy,
@@ -37,6 +39,7 @@ from memsidecar.stores.sqlite.connection import rolled_back, translate, translat
 from memsidecar.stores.sqlite.data_dir import Ballast, HighWaterMark
 from memsidecar.stores.sqlite.documents import delete_document, put_document
 from memsidecar.stores.sqlite.erase import erase, erase_user
+from memsidecar.stores.sqlite.erase_messages import expire_messages, forget_messages
 from memsidecar.stores.sqlite.records import delete_record, upsert_records
 from memsidecar.stores.sqlite.rows import position_of
 from memsidecar.stores.sqlite.schema import id_hash
@@ -65,6 +68,8 @@ COMMAND_HANDLERS: dict[type, Callable[[Transaction, Any], Any]] = {
     UpdateWindowExclusive: update_window_exclusive,
     Erase: erase,
     EraseUser: erase_user,
+    ForgetMessages: forget_messages,
+    ExpireMessages: expire_messages,
     Claim: claim,
     SetPolicy: set_policy,
     Calibrate: calibrate,
@@ -261,7 +266,7 @@ class Writer:
 
 
 def _erases(transaction: Transaction) -> bool:
-    erasures = (Erase, EraseUser, DeleteDocument, DeleteRecord)
+    erasures = (Erase, EraseUser, ForgetMessages, ExpireMessages, DeleteDocument, DeleteRecord)
     return any(isinstance(pending.command, erasures) for pending, _ in transaction.results)
 
 

@@ -10,6 +10,7 @@ from memsidecar.stores.contract import (
     LocatedMessage,
     LogEntry,
     LogFilter,
+    MessageErased,
     MessageWritten,
     NoOp,
     RowsErased,
@@ -45,7 +46,7 @@ def _is_too_large(change: LogEntry, max_message_bytes: int) -> bool:
 
 
 def _matches(sessions: Mapping[int, Session], entry: LogRow, log_filter: LogFilter | None) -> bool:
-    if log_filter is None or entry.kind is EntryKind.ERASURE:
+    if log_filter is None or entry.kind in (EntryKind.ERASURE, EntryKind.MESSAGE_ERASURE):
         return True
     if entry.kind in (EntryKind.DOCUMENT, EntryKind.WINDOW):
         return entry.kind is EntryKind.DOCUMENT and log_filter.documents
@@ -63,6 +64,8 @@ def _decode(state: JournalState, sessions: Mapping[int, Session], entry: LogRow)
         document = state.documents.by_version(entry.lsn)
         return DocumentWritten(entry.lsn, document) if document else NoOp(entry.lsn)
     session = sessions.get(entry.row_id)
+    if entry.kind is EntryKind.MESSAGE_ERASURE:
+        return MessageErased(entry.lsn, entry.row_id, entry.sequence, session.key if session else None)
     return _decode_of_session(session, entry) if session else None
 
 
@@ -71,7 +74,8 @@ def _decode_of_session(session: Session, entry: LogRow) -> LogEntry:
         return SessionClaimed(entry.lsn, session.row_id, session.key, session.user_id)
     if entry.kind is EntryKind.WINDOW:
         return NoOp(entry.lsn)
-    return _message_written(session, session.at(entry.sequence), entry.lsn)
+    message = session.at(entry.sequence)
+    return _message_written(session, message, entry.lsn) if message else NoOp(entry.lsn)
 
 
 def _message_written(session: Session, message: Message, lsn: int) -> MessageWritten:
@@ -107,5 +111,5 @@ def _locate(state: JournalState, lsns: Sequence[int]) -> Iterator[LocatedMessage
     sessions = state.by_row_id()
     for entry in (state.log[lsn - 1] for lsn in lsns if 0 < lsn <= len(state.log)):
         session = sessions.get(entry.row_id)
-        if session and entry.kind is EntryKind.MESSAGE:
-            yield session.located(session.at(entry.sequence))
+        if session and entry.kind is EntryKind.MESSAGE and (message := session.at(entry.sequence)):
+            yield session.located(message)

@@ -16,8 +16,7 @@ from memsidecar.stores.contract import (
     CommitListener,
     DeadLetter,
     DocumentQuery,
-    Erase,
-    EraseUser,
+    Erasure,
     ErasureCounts,
     JournalStats,
     LocatedMessage,
@@ -135,10 +134,10 @@ class VolatileJournal:
             self._check_open()
             return self._state.bookkeeping.watermark(task, namespace)
 
-    def erasure_counts(self, command: Erase | EraseUser) -> ErasureCounts:
+    def erasure_counts(self, command: Erasure) -> ErasureCounts:
         with self._lock:
             self._check_open()
-            return self._state.plan_erasure(command).counts
+            return self._state.erasure_counts(command)
 
     def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
         with self._lock:

@@ -64,6 +64,17 @@ class RecordTable:
     def of_owner(self, owner: Owner) -> list[RecordName]:
         return [name for name in self._records if name.owner == owner]
 
+    def by_source(self, key: SessionKey) -> list[tuple[RecordName, Record]]:
+        """Return the records, of any owner, that were derived from the session's messages."""
+        return [
+            (name, record)
+            for name, record in self._records.items()
+            if name.owner.namespace == key.namespace and record.source == key.session_id != ""
+        ]
+
+    def replace(self, records: Mapping[RecordName, Record]) -> None:
+        self._records.update(records)
+
     def remove(self, names: Iterable[RecordName]) -> None:
         for name in names:
             del self._records[name]

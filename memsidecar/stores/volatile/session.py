@@ -1,14 +1,13 @@
 """Sessions, messages and log entries of the RAM journal."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
 from memsidecar.domain.errors import IdConflict, SessionOwnerMismatch
 from memsidecar.domain.message import Draft, Flag, Role, StoredMessage
-from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import Added, LocatedMessage, MessageQuery, Revision
 from memsidecar.stores.message_encoding import message_bytes
@@ -67,12 +66,16 @@ class Session:
     version: int = 0
     last_sequence: int = 0
     messages: list[Message] = field(default_factory=list)
+    open_calls: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def find(self, message_id: str) -> Message | None:
         return next((message for message in self.messages if message.draft.id == message_id), None)
 
-    def at(self, sequence: int) -> Message:
-        return self.messages[bisect_left(self.messages, sequence, key=lambda message: message.original.sequence)]
+    def at(self, sequence: int) -> Message | None:
+        """Return the message of a sequence; None if it was erased."""
+        place = bisect_left(self.messages, sequence, key=lambda message: message.original.sequence)
+        found = self.messages[place : place + 1]
+        return found[0] if found and found[0].original.sequence == sequence else None
 
     def located(self, message: Message) -> LocatedMessage:
         return LocatedMessage(message.lsn, self.key, message.original, self.row_id, self.user_id)
@@ -110,20 +113,12 @@ class Session:
             message.revive()
         return bool(pruned)
 
-    def open_calls(self) -> dict[str, tuple[int, ...]]:
-        calls: dict[str, tuple[int, ...]] = {}
-        for message in self.messages:
-            draft = message.draft
-            if draft.calls or draft.answers:
-                calls = dict(link_exchange(calls, draft.calls, draft.answers, message.original.sequence)[1])
-        return calls
-
     def head(self, policy: Policy | None) -> SessionHead:
         window = self.window()
         head = SessionHead(self.key, self.row_id, self.user_id, self.version, self.last_sequence, policy=policy)
         head.create_time_us, head.last_active_us = self.create_time_us, self.last_active_us
         head.pruned_count = len(self.messages) - len(window)
-        head.open_calls = self.open_calls()
+        head.open_calls = self.open_calls
         head.window_start = next(
             (shown.sequence for shown in window if shown.role != Role.SYSTEM), self.last_sequence + 1
         )
@@ -165,6 +160,7 @@ class EntryKind(Enum):
     ANNOTATION = auto()
     CLAIM = auto()
     ERASURE = auto()
+    MESSAGE_ERASURE = auto()
     DOCUMENT = auto()
     WINDOW = auto()
 

@@ -1,6 +1,5 @@
 """The state of the RAM journal, and the application of commands to it."""
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -8,7 +7,7 @@ from memsidecar.domain.errors import NotFound, SequenceMismatch
 from memsidecar.domain.message import Draft, Flag, StoredMessage
 from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.quota import NO_QUOTA, QuotaLookup, Usage
-from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.stores.contract import (
     AddDeadLetter,
     AdvanceWatermark,
@@ -20,15 +19,16 @@ from memsidecar.stores.contract import (
     CommitEvent,
     DeleteDocument,
     DeleteRecord,
-    DocumentDeleted,
-    DocumentPut,
     Erase,
     Erased,
     EraseUser,
+    Erasure,
+    ErasureCounts,
+    ExpireMessages,
+    ForgetMessages,
     MessageUpdated,
     PolicySet,
     PutDocument,
-    Record,
     RecordsUpserted,
     SetPolicy,
     UpdateMessage,
@@ -42,34 +42,24 @@ from memsidecar.stores.message_encoding import message_bytes, with_sequence
 from memsidecar.stores.volatile.bookkeeping import Bookkeeping
 from memsidecar.stores.volatile.documents import DocumentTable
 from memsidecar.stores.volatile.erase import ErasurePlan, plan_session, plan_user
+from memsidecar.stores.volatile.erase_messages import plan_messages
 from memsidecar.stores.volatile.records import RecordTable
-from memsidecar.stores.volatile.session import EntryKind, LogRow, Message, Session
+from memsidecar.stores.volatile.session import EntryKind, Message, Session
+from memsidecar.stores.volatile.session_log import SessionLog
 
 
-class JournalState:
+class JournalState(SessionLog):
     """All data of the journal. Not thread-safe: the journal locks."""
 
     def __init__(self, notify: Callable[[CommitEvent], None], quotas: QuotaLookup) -> None:
-        self.log: list[LogRow] = []
-        self.last_lsns: dict[str, int] = {}
+        super().__init__(notify)
         self.documents = DocumentTable(self._write_document_entry, self._check_quota)
         self.records = RecordTable(self._check_quota)
-        self.sessions: dict[SessionKey, Session] = {}
-        self.policies: dict[SessionKey, Policy] = {}
         self.bookkeeping = Bookkeeping()
-        self._notify = notify
         self._quotas = quotas
-        self._last_row_id = 0
-        self._last_us = 0
 
     def apply(self, command: Command) -> Any:
         return self._handlers[type(command)](self, command)
-
-    def head(self, session: Session) -> SessionHead:
-        return session.head(self.policies.get(session.key))
-
-    def by_row_id(self) -> dict[int, Session]:
-        return {session.row_id: session for session in self.sessions.values()}
 
     def usage(self, namespace: str) -> Usage:
         sessions = [session for session in self.sessions.values() if session.key.namespace == namespace]
@@ -84,53 +74,6 @@ class JournalState:
         quota = self._quotas(namespace)
         if quota != NO_QUOTA:
             quota.check(self.usage(namespace).plus(change), change)
-
-    def _write(self, kind: EntryKind, namespace: str, row_id: int, sequence: int = 0) -> int:
-        lsn = len(self.log) + 1
-        self.log.append(LogRow(lsn, kind, namespace, row_id, sequence))
-        self.last_lsns[namespace] = lsn
-        return lsn
-
-    def _write_document_entry(self, kind: EntryKind, namespace: str, row_id: int) -> int:
-        self._notify(CommitEvent(SessionKey(namespace, ""), None))
-        return self._write(kind, namespace, row_id)
-
-    def _write_session_entry(self, session: Session, kind: EntryKind, sequence: int = 0) -> None:
-        """Add a log entry of the session; its lsn becomes the session's version."""
-        session.version = self._write(kind, session.key.namespace, session.row_id, sequence)
-        session.last_active_us = self._now_us()
-
-    def _now_us(self) -> int:
-        """Return a strictly increasing time, so that the order of activity is the order of commands."""
-        self._last_us = max(time.time_ns() // 1000, self._last_us + 1)
-        return self._last_us
-
-    def _find(self, key: SessionKey, user_id: str) -> Session | None:
-        session = self.sessions.get(key)
-        if session is not None:
-            session.check_user(user_id)
-        return session
-
-    def _claim(self, key: SessionKey, user_id: str) -> Session:
-        """Return the session, created if absent; the first user named becomes its user."""
-        known = self.sessions.get(key)
-        session = known or self._create(key)
-        if user_id and not session.user_id:
-            session.user_id = user_id
-            if known:
-                self._write_session_entry(session, EntryKind.CLAIM)
-        return session
-
-    def _create(self, key: SessionKey) -> Session:
-        self._last_row_id += 1
-        now_us = self._now_us()
-        self.sessions[key] = Session(key, self._last_row_id, now_us, now_us)
-        return self.sessions[key]
-
-    def _publish(self, session: Session, **event: Any) -> SessionHead:
-        head = self.head(session)
-        self._notify(CommitEvent(session.key, head, **event))
-        return head
 
     def _append(self, command: Append) -> Appended:
         command.check_predecessor()
@@ -152,7 +95,7 @@ class JournalState:
 
     def _append_one(self, session: Session, draft: Draft) -> StoredMessage:
         sequence = session.last_sequence + 1
-        exchange, _ = link_exchange(session.open_calls(), draft.calls, draft.answers, sequence)
+        exchange, session.open_calls = link_exchange(session.open_calls, draft.calls, draft.answers, sequence)
         body = with_sequence(draft.body, sequence)
         stored = StoredMessage(
             sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body
@@ -198,7 +141,28 @@ class JournalState:
     def _update_window_exclusive(self, command: UpdateWindowExclusive) -> WindowUpdated:
         return self._update_window(command.decide())
 
-    def plan_erasure(self, command: Erase | EraseUser) -> ErasurePlan:
+    def erasure_counts(self, command: Erasure) -> ErasureCounts:
+        if isinstance(command, ForgetMessages | ExpireMessages):
+            return plan_messages(self.sessions, self.records, command).counts
+        return self._plan_erasure(command).counts
+
+    def _erase_messages(self, command: ForgetMessages | ExpireMessages) -> Erased:
+        plan = plan_messages(self.sessions, self.records, command)
+        session = plan.session
+        if isinstance(command, ForgetMessages):
+            self._claim(command.key, command.user_id)
+        if not plan.messages:
+            return Erased(self.head(session), plan.counts)
+        for message in plan.pruned:
+            message.prune()
+        if plan.pruned:
+            self._write_session_entry(session, EntryKind.WINDOW)
+        for message in plan.messages:
+            self._write_session_entry(session, EntryKind.MESSAGE_ERASURE, message.original.sequence)
+        plan.remove(self.records)
+        return Erased(self._publish(session, reload=True), plan.counts)
+
+    def _plan_erasure(self, command: Erase | EraseUser) -> ErasurePlan:
         if isinstance(command, Erase):
             return plan_session(self._find(command.key, command.user_id), self.documents, self.records, command)
         user = (command.namespace, command.user_id)
@@ -206,7 +170,7 @@ class JournalState:
         return plan_user(sessions, self.documents, self.records, command)
 
     def _erase(self, command: Erase) -> Erased:
-        plan = self.plan_erasure(command)
+        plan = self._plan_erasure(command)
         self._remove(plan)
         if plan.sessions and not command.delete_session:
             return Erased(self._recreate(plan.sessions[0], command.user_id), plan.counts)
@@ -216,7 +180,7 @@ class JournalState:
         return Erased(None, plan.counts)
 
     def _erase_user(self, command: EraseUser) -> Erased:
-        plan = self.plan_erasure(command)
+        plan = self._plan_erasure(command)
         self._remove(plan)
         for session in plan.sessions:
             self.policies.pop(session.key, None)
@@ -260,22 +224,17 @@ class JournalState:
     def _add_dead_letter(self, command: AddDeadLetter) -> None:
         self.bookkeeping.add_dead_letter(command, self._now_us())
 
-    def _put_document(self, command: PutDocument) -> DocumentPut:
-        return self.documents.put(command)
-
-    def _delete_document(self, command: DeleteDocument) -> DocumentDeleted:
-        return self.documents.delete(command)
-
     def _upsert_records(self, command: UpsertRecords) -> RecordsUpserted:
-        if command.derived_from is not None and command.derived_from not in self.by_row_id():
-            raise NotFound("the source session was erased")
+        if command.derived_from is not None:
+            session = self.by_row_id().get(command.derived_from)
+            if session is None:
+                raise NotFound("the source session was erased")
+            if not all(session.at(sequence) for sequence in command.derived_sequences):
+                raise NotFound("a source message was erased")
         upserted, progress = self.records.upsert(command), command.progress
         if progress is not None:
             self.bookkeeping.advance(AdvanceWatermark(progress.task, command.owner.namespace, progress.lsn))
         return upserted
-
-    def _delete_record(self, command: DeleteRecord) -> Record:
-        return self.records.delete(command)
 
     _handlers: ClassVar[dict[type, Callable[["JournalState", Any], Any]]] = {
         Append: _append,
@@ -284,13 +243,15 @@ class JournalState:
         UpdateWindowExclusive: _update_window_exclusive,
         Erase: _erase,
         EraseUser: _erase_user,
+        ForgetMessages: _erase_messages,
+        ExpireMessages: _erase_messages,
         Claim: _claim_session,
         SetPolicy: _set_policy,
         Calibrate: lambda state, command: state.bookkeeping.calibrate(command),
         AdvanceWatermark: lambda state, command: state.bookkeeping.advance(command),
         AddDeadLetter: _add_dead_letter,
-        PutDocument: _put_document,
-        DeleteDocument: _delete_document,
+        PutDocument: lambda state, command: state.documents.put(command),
+        DeleteDocument: lambda state, command: state.documents.delete(command),
         UpsertRecords: _upsert_records,
-        DeleteRecord: _delete_record,
+        DeleteRecord: lambda state, command: state.records.delete(command),
     }
