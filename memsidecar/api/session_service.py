@@ -23,14 +23,14 @@ from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.layers.background.task import SessionWatermarks
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.stores.contract import Erase, Erased, EraseUser, SessionQuery
+from memsidecar.stores.contract import Erase, Erased, EraseUser, Erasure, SessionQuery
 from memsidecar.v1 import session_pb2 as pb
 
 
 @dataclass(frozen=True)
 class SessionService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["SessionService"]
-    not_implemented: ClassVar[frozenset[str]] = frozenset({"ForgetMessage", "Export", "Import", "Watch"})
+    not_implemented: ClassVar[frozenset[str]] = frozenset({"Export", "Import", "Watch"})
 
     memory: WorkingMemory
     executors: Executors
@@ -44,6 +44,7 @@ class SessionService:
             "GetSession": self.get_session,
             "SetPolicy": self.set_policy,
             "DeleteSession": self.delete_session,
+            "ForgetMessage": self.forget_message,
             "ForgetUser": self.forget_user,
         }
 
@@ -70,11 +71,16 @@ class SessionService:
         command = Erase(key_of(request), request.user_id, delete_session=True)
         return pb.DeleteSessionResponse(receipt=await self._erase(command, request.dry_run))
 
+    async def forget_message(self, request: pb.ForgetMessageRequest) -> pb.ForgetMessageResponse:
+        message_ids = [check_id("message_id", request.message_id)]
+        command = self.memory.sessions.forget_command(key_of(request), request.user_id, message_ids)
+        return pb.ForgetMessageResponse(receipt=await self._erase(command, request.dry_run))
+
     async def forget_user(self, request: pb.ForgetUserRequest) -> pb.ForgetUserResponse:
         command = EraseUser(namespace_of(request), check_id("user_id", request.user_id))
         return pb.ForgetUserResponse(receipt=await self._erase(command, request.dry_run))
 
-    async def _erase(self, command: Erase | EraseUser, dry_run: bool) -> pb.ErasureReceipt:
+    async def _erase(self, command: Erasure, dry_run: bool) -> pb.ErasureReceipt:
         if dry_run:
             counts = await self.executors.run_read(self.memory.sessions.erasure_counts, command)
         else:

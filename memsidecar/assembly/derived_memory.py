@@ -5,22 +5,27 @@ from dataclasses import dataclass
 
 from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.assembly import components
+from memsidecar.layers.artifacts.artifact import key_of_message
 from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Runner, ThrottleConfig
 from memsidecar.layers.background.task import CompletedLsn, Task
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.echo_filter import EchoFilter
+from memsidecar.layers.semantic.fact_merge import without_messages
 from memsidecar.layers.semantic.fact_task import LARGE_MESSAGE_BYTES, FactTask
 from memsidecar.layers.semantic.facts import Facts
-from memsidecar.layers.summaries.store import SummaryStore
+from memsidecar.layers.summaries.store import SummaryStore, covers
 from memsidecar.layers.summaries.task import SummaryTask
 from memsidecar.layers.summaries.update import SummarySchedule, SummaryUpdater
 from memsidecar.settings import Settings
-from memsidecar.stores.contract import Journal
+from memsidecar.stores.contract import Derivations, Journal
 from memsidecar.stores.contract.change_feed import ANY_SIZE
 from memsidecar.tokens.registry import Counters
 
 THROTTLE = ThrottleConfig(max_sleep_ratio=49.0, min_sleep_ratio=9.0, speedup_after_seconds=20.0)
 "No RPC waits for derived memory: while RPCs are in flight, its tasks get a fiftieth of the time."
+
+DERIVATIONS = Derivations(without_messages, covers, key_of_message)
+"How facts, summaries and artifacts rest on messages."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from memsidecar.api.build_context import BuildContextHandler
 from memsidecar.api.executors import Executors
 from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.assembly import components
-from memsidecar.assembly.derived_memory import DerivedMemory, open_derived_memory
+from memsidecar.assembly.derived_memory import DERIVATIONS, DerivedMemory, open_derived_memory
 from memsidecar.context.builder import ContextBuilder
 from memsidecar.context.relevance import RelevanceThresholds
 from memsidecar.context.retrieval import Retrieval
@@ -62,6 +62,7 @@ def open_layers(
         components.working_limits(settings),
         episodic.relevance,
         derived.summary_updater.update_without_model,
+        derivations=DERIVATIONS,
     )
     return Layers(
         working=working,

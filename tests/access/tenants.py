@@ -248,6 +248,9 @@ _BUILDERS: dict[str, Callable[[StepRequest], Proto | list[Proto]]] = {
     "GetSession": lambda request: session.GetSessionRequest(**request.scope_ids),
     "SetPolicy": _policy,
     "DeleteSession": lambda request: session.DeleteSessionRequest(**request.scope_ids, dry_run=request.step.way > 1),
+    "ForgetMessage": lambda request: session.ForgetMessageRequest(
+        **request.scope_ids, message_id=request.id, dry_run=request.step.way > 1
+    ),
     "ForgetUser": lambda request: session.ForgetUserRequest(
         namespace=request.tenant.namespace, user_id=request.step.user_id, dry_run=request.step.way > 1
     ),

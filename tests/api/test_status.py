@@ -20,7 +20,7 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.errors_pb2 import ErrorReason
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from memsidecar.v1.session_pb2 import ForgetMessageRequest
+from memsidecar.v1.session_pb2 import ExportRequest
 from tests.api.raising_server import RaisingServer
 from tests.support.process import Client, refusal
 
@@ -214,7 +214,7 @@ def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
             memory.AddRequest(session_id="s", message=Message(role=ROLE_USER, content="x" * (1 << 20))),
         ),
         "BUDGET_TOO_SMALL": (call.BuildContext, BuildContextRequest(session_id="s", max_tokens=1)),
-        "NOT_IMPLEMENTED": (client.sessions.ForgetMessage, ForgetMessageRequest(session_id="s", message_id="m")),
+        "NOT_IMPLEMENTED": (lambda request: list(client.sessions.Export(request)), ExportRequest()),
     }
 
 

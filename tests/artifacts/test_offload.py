@@ -10,8 +10,8 @@ import pytest
 from memsidecar.domain.errors import InvalidField, NotFound
 from memsidecar.domain.ids import MAX_ID_BYTES
 from memsidecar.domain.session import SessionKey
+from memsidecar.layers.artifacts.artifact import id_of
 from memsidecar.layers.artifacts.artifacts import Artifacts
-from memsidecar.layers.artifacts.offload import id_of
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import (
     Erase,

@@ -245,6 +245,7 @@ _CHANGES: dict[str, dict[str, Field]] = {
     },
     "SetPolicy": _ANY_SCOPE | _POLICY,
     "DeleteSession": SCOPE | {"dry_run": ANY_BOOL},
+    "ForgetMessage": SCOPE | {"message_id": REQUIRED_ID, "dry_run": ANY_BOOL},
     "ForgetUser": {"namespace": OPTIONAL_ID, "user_id": REQUIRED_ID, "dry_run": ANY_BOOL},
 }
 

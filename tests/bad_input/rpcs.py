@@ -22,7 +22,7 @@ SERVICES = (
     knowledge.DESCRIPTOR.services_by_name["KnowledgeService"],
 )
 METHODS: dict[str, MethodDescriptor] = {method.name: method for service in SERVICES for method in service.methods}
-NOT_IMPLEMENTED = frozenset({"ForgetMessage", "Export", "Import", "Watch"})
+NOT_IMPLEMENTED = frozenset({"Export", "Import", "Watch"})
 BUILT = sorted(METHODS.keys() - NOT_IMPLEMENTED)
 
 WATCHED = "watched"
@@ -76,6 +76,7 @@ def _sessions(session_id: str) -> dict[str, Proto]:
             session_id=session_id, policy=session.SessionPolicy(auto_prune_tokens=1_000_000)
         ),
         "DeleteSession": session.DeleteSessionRequest(session_id=session_id),
+        "ForgetMessage": session.ForgetMessageRequest(session_id=session_id, message_id=KNOWN_MESSAGE),
         "ForgetUser": session.ForgetUserRequest(user_id=session_id),
     }
 

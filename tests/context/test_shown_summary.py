@@ -7,7 +7,7 @@ import pytest
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.summaries.store import SummaryStore, new_summary
+from memsidecar.layers.summaries.store import SummaryDraft, SummaryStore, new_summary
 from memsidecar.stores.contract import PendingCommand
 from memsidecar.stores.volatile.journal import VolatileJournal
 
@@ -33,7 +33,7 @@ class SlowJournal(VolatileJournal):
 def test_get_summary_waits_for_the_commit_of_a_shown_summary() -> None:
     journal = SlowJournal()
     summaries = SummaryStore(journal)
-    summaries.submit_save(KEY, 0, SHOWN)
+    summaries.submit_save(KEY, 0, SummaryDraft(SHOWN))
     assert summaries.get(KEY) is None
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(summaries.get_committed, KEY)
@@ -48,5 +48,5 @@ def test_get_summary_does_not_wait_without_a_pending_commit() -> None:
     summaries = SummaryStore(journal)
     journal.close()
     with pytest.raises(ShuttingDown):
-        summaries.submit_save(KEY, 0, SHOWN)
+        summaries.submit_save(KEY, 0, SummaryDraft(SHOWN))
     assert not summaries._saving

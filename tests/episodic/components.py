@@ -224,6 +224,10 @@ class EpisodicClient:
     ) -> None:
         self.working.sessions.submit_erase(Erase(SessionKey(namespace, session), user, delete_session)).wait()
 
+    def forget(self, message_id: str, session: str = "s", *, user: str = "") -> None:
+        command = self.working.sessions.forget_command(SessionKey("default", session), user, [message_id])
+        self.working.sessions.submit_erase(command).wait()
+
     def annotate(self, message_id: str, score: float, session: str = "s", *, user: str = "") -> None:
         self.working.annotate(SessionKey("default", session), user, message_id, score, None)
 

@@ -22,10 +22,9 @@ USER_PARTITION = message_partition("u", 0)
 CONTENTS = st.lists(
     st.sampled_from(["tea", "coffee", "run", "running", "who", "what?", "the", "milk"]), min_size=1, max_size=5
 ).map(" ".join)
+KINDS = [*["add"] * 4, "score", "clear", "claim", *["forget"] * 2]
 ACTIONS = st.lists(
-    st.tuples(
-        st.sampled_from(["add", "add", "add", "add", "score", "clear", "claim"]), st.sampled_from("abc"), CONTENTS
-    ),
+    st.tuples(st.sampled_from(KINDS), st.sampled_from("abc"), CONTENTS),
     min_size=1,
     max_size=16,
 )
@@ -45,6 +44,8 @@ def apply_actions(memory: EpisodicClient, actions: Sequence[tuple[str, str, str]
         elif action == "clear":
             memory.erase(session, user=user)
             ids[session] = []
+        elif action == "forget" and ids[session]:
+            memory.forget(ids[session].pop(number % len(ids[session])), session, user=user)
         elif ids[session]:
             memory.annotate(ids[session][number % len(ids[session])], number % 10, session, user=user)
 

@@ -99,6 +99,11 @@ class TwoIndexes(RuleBasedStateMachine):
         self.lsn += 1
         self._apply(IndexBatch(sessions, [self.lsn - back] * len(sessions), [(lsn, 1) for lsn in lsns]))
 
+    @rule(positions=st.lists(st.tuples(st.sampled_from(SESSIONS), st.integers(1, 2)), min_size=1, max_size=3))
+    def erase_messages(self, positions: list[tuple[int, int]]) -> None:
+        self.lsn += 1
+        self._apply(IndexBatch(deleted_positions=positions))
+
     @rule()
     def reapply(self) -> None:
         if self.last is not None:

@@ -16,7 +16,9 @@ from memsidecar.stores.contract import (
     UpdateMessage,
 )
 from memsidecar.stores.sqlite import secure_delete
+from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.wal import Checkpointer
+from memsidecar.v1 import message_pb2
 from tests.conformance.builders import (
     KEY,
     append,
@@ -24,6 +26,7 @@ from tests.conformance.builders import (
     draft,
     erase,
     execute,
+    forget,
     read,
     scored,
     shortened,
@@ -66,6 +69,33 @@ def test_erased_text_is_in_no_file(folder: Path, delete_session: bool) -> None:
         assert b"S3CRET" not in bytes_of(folder)
         assert contents(journal, OTHER) == ["kept"]
     assert b"S3CRET" not in bytes_of(folder)
+
+
+def test_text_of_a_forgotten_message_is_in_no_file(folder: Path) -> None:
+    with opened(folder) as journal:
+        append(journal, *(draft(f"beside {number}") for number in range(20)))
+        write_all_versions(journal, OTHER, "S3CRET", 60)
+        ids = [f"S3CRET id {number}" for number in range(60)]
+        assert b"S3CRET" in bytes_of(folder)
+        for start in range(0, 60, 7):
+            forget(journal, *ids[start : start + 7], key=OTHER)
+        assert b"S3CRET" not in bytes_of(folder)
+        assert contents(journal) == [f"beside {number}" for number in range(20)]
+    assert examine(folder) == []
+
+
+@pytest.mark.parametrize("seed", LEAKY_SEEDS)
+def test_text_stored_beside_a_forgotten_message_is_in_no_file_after_its_own_erasure(folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    key = SessionKey("default", "k1z")
+    with opened(folder) as journal:
+        for step in range(8):
+            for number in range(chance.randint(1, 20)):
+                append_random_messages(journal, key, f"{step}/{number}", chance)
+            secrets = [message_pb2.Message.FromString(each.body).id for each in read(journal, key, include_pruned=True)]
+            forget(journal, *chance.sample(secrets, chance.randint(1, len(secrets))), key=key)
+        erase(journal, key=key)
+        assert b"S3CRET" not in bytes_of(folder)
 
 
 @pytest.mark.parametrize("seed", LEAKY_SEEDS)
@@ -124,6 +154,30 @@ else:
     journal.submit(first)
 sys.stdin.read()
 """
+
+
+FORGET_AND_DIE = (
+    ERASE_AND_DIE.replace(
+        'Erase(KEY, "")', 'ForgetMessages(KEY, "", [f"S3CRET {number}" for number in range(1_999)], DERIVATIONS)'
+    )
+    .replace("import Append, Erase,", "import Append, ForgetMessages,")
+    .replace("import KEY,", "import DERIVATIONS, KEY,")
+)
+
+
+@pytest.mark.parametrize("moment", ["before the first step", "between two steps"])
+def test_a_purge_of_messages_continues_after_a_kill(folder: Path, moment: str) -> None:
+    with another_process(FORGET_AND_DIE, folder) as process:
+        assert process.stdin is not None
+        process.stdin.write(f"{moment}\n")
+        process.stdin.flush()
+        assert process.wait() == -signal.SIGKILL
+    assert b"S3CRET 7" in bytes_of(folder)
+    with opened(folder) as journal:
+        assert contents(journal) == ["S3CRET 1999"]
+    # Closing finishes the purge.
+    assert bytes_of(folder).count(b"S3CRET") == bytes_of(folder).count(b"S3CRET 1999")
+    assert examine(folder) == []
 
 
 @pytest.mark.parametrize("moment", ["before the first step", "between two steps"])

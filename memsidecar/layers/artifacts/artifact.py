@@ -7,7 +7,7 @@ from hashlib import blake2b
 from google.protobuf.struct_pb2 import Struct
 
 from memsidecar.domain.errors import InvalidField, TooLarge
-from memsidecar.domain.ids import new_id, optional_id
+from memsidecar.domain.ids import MAX_ID_BYTES, new_id, optional_id
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.field_checks import check_metadata, check_time
 from memsidecar.stores.contract import Owner, Record
@@ -34,6 +34,10 @@ class StoredArtifact:
     metadata: bytes = b""
     message_id: str = ""
 
+    @property
+    def conflict_key(self) -> int:
+        return key_of_message(self.message_id) if self.message_id else conflict_key_of(self.id)
+
     def is_expired(self, now_us: int) -> bool:
         return self.expire_time_us is not None and self.expire_time_us < now_us
 
@@ -50,7 +54,7 @@ class StoredArtifact:
             body.expire_time.FromMicroseconds(self.expire_time_us)
         encoded = body.SerializeToString(deterministic=True)
         erased_with = session_id if self.message_id else ""
-        return Record(self.id, conflict_key_of(self.id), erased_with, self.create_time_us, encoded)
+        return Record(self.id, self.conflict_key, erased_with, self.create_time_us, encoded)
 
 
 def artifact_of(record: Record) -> StoredArtifact:
@@ -73,6 +77,22 @@ def owner_of(key: SessionKey) -> Owner:
 
 def conflict_key_of(artifact_id: str) -> int:
     return int.from_bytes(blake2b(artifact_id.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def id_of(message_id: str) -> str:
+    """Return an artifact id that depends on the message id only, so that a call can be repeated."""
+    artifact_id = f"message/{message_id}"
+    if len(artifact_id.encode()) <= MAX_ID_BYTES:
+        return artifact_id
+    return f"message/{blake2b(message_id.encode()).hexdigest()}"
+
+
+def key_of_message(message_id: str) -> int:
+    """Return the conflict key of the artifacts that hold an offloaded message, whatever their ids are.
+
+    The erasure of the message finds them by it.
+    """
+    return conflict_key_of(id_of(message_id))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from memsidecar.stores.contract import (
     CommitEvent,
     DeleteRecord,
     Journal,
+    MessageVersions,
     Owner,
     PendingCommand,
     Record,
@@ -92,14 +93,16 @@ class Artifacts:
         """Store a checked artifact; for an offload, show a preview of the message in the window. Waits for commits."""
         check_owner(self._journal.head(request.key), request.user_id)
         if not request.offload_message_id:
-            return self._save(request, self.validator(request.artifact), None)
+            return self._save(request, self.validator(request.artifact))
         versions = self._offloader.find(request.key, request.offload_message_id)
         filled = self._offloader.fill(self.validator(request.artifact), versions, request.artifact.id)
-        stored = self._save(request, filled, versions.head.row_id)
+        stored = self._save(request, filled, versions)
         self._offloader.show_preview(request.key, stored, request.preview_tokens)
         return stored
 
-    def _save(self, request: PutArtifactRequest, artifact: StoredArtifact, derived_from: int | None) -> StoredArtifact:
+    def _save(
+        self, request: PutArtifactRequest, artifact: StoredArtifact, offloaded: MessageVersions | None = None
+    ) -> StoredArtifact:
         has_create_time = request.artifact.HasField("create_time")
 
         def replace_record(records: Sequence[Record]) -> RecordChanges:
@@ -107,8 +110,11 @@ class Artifacts:
             return RecordChanges([stored.to_record(request.key.session_id)], result=stored)
 
         claim(self._journal, request.key, request.user_id)
-        owner, keys = owner_of(request.key), [conflict_key_of(artifact.id)]
-        command = UpsertRecords(owner, RecordKind.ARTIFACT, keys, replace_record, derived_from)
+        owner, keys = owner_of(request.key), sorted({conflict_key_of(artifact.id), artifact.conflict_key})
+        command = UpsertRecords(owner, RecordKind.ARTIFACT, keys, replace_record)
+        if offloaded is not None:
+            sequence = offloaded.original.sequence
+            command = replace(command, derived_from=offloaded.head.row_id, derived_sequences=[sequence])
         try:
             upserted: RecordsUpserted = submit_and_wait(self._journal, command)
         finally:

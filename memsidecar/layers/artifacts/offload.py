@@ -1,14 +1,12 @@
 """Offload: store a tool result as an artifact and show a preview of it in the window."""
 
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 from memsidecar.domain.errors import InvalidField, NotFound
-from memsidecar.domain.ids import MAX_ID_BYTES
 from memsidecar.domain.message import Role
 from memsidecar.domain.pruning import truncate_middle
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.artifacts.artifact import StoredArtifact
+from memsidecar.layers.artifacts.artifact import StoredArtifact, id_of
 from memsidecar.layers.working.window_update import WindowUpdater, truncated_copy
 from memsidecar.stores.contract import MessageReader, MessageVersions, UpdateWindow
 from memsidecar.tokens.contract import Counter
@@ -89,11 +87,3 @@ class Offloader:
     def _count(self, artifact: StoredArtifact, text: str) -> int:
         """Count a text; the whole content, by far the longest, is counted already."""
         return artifact.tokens if text is artifact.content else self.counter.count(text)
-
-
-def id_of(message_id: str) -> str:
-    """Return an artifact id that depends on the message id only, so that a call can be repeated."""
-    artifact_id = f"message/{message_id}"
-    if len(artifact_id.encode()) <= MAX_ID_BYTES:
-        return artifact_id
-    return f"message/{blake2b(message_id.encode()).hexdigest()}"

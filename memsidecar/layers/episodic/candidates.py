@@ -98,7 +98,8 @@ def _are_repeats(found: Sequence[Episodes], query: SearchQuery) -> bool:
 def _deleted_count(table: Table, tail: Sequence[IndexBatch]) -> int:
     """Count the table's rows that the tail deletes: they must not displace others."""
     deleted = {session for batch in tail for session in batch.deleted_sessions}
-    return sum(table.count(TableFilter(session=session, chunks=session < 0)) for session in deleted)
+    erased = sum(len(batch.deleted_positions) for batch in tail)
+    return erased + sum(table.count(TableFilter(session=session, chunks=session < 0)) for session in deleted)
 
 
 def _neighbour_positions(found: Iterable[Episodes]) -> set[tuple[int, int]]:

@@ -95,6 +95,16 @@ def neighbours(columns: Columns, rows: Rows) -> Rows:
     return np.unique(found[found != NO_ROW])
 
 
+def unlink(columns: Columns, row: int) -> Rows:
+    """Remove a deleted row from its neighbours, and return these."""
+    former = neighbours(columns, np.array([row]))
+    for step in NEIGHBOUR_WEIGHTS:
+        columns[step][row] = NO_ROW
+        links = columns[step]
+        links[former[links[former] == row]] = NO_ROW
+    return former
+
+
 def diffuse(columns: Columns, values: Floats) -> Floats:
     """Return for every row its value plus the decayed values of its neighbours."""
     padded = np.append(values, np.float32(0))  # NO_ROW, -1, selects the last element

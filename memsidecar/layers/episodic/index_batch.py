@@ -1,7 +1,7 @@
 """Conversion of change-feed entries to index batches, with vectors."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from memsidecar.stores.contract import (
     Episodes,
     IndexBatch,
     LogEntry,
+    MessageErased,
     MessageWritten,
     RowsErased,
     SessionClaimed,
@@ -49,6 +50,7 @@ class BatchBuilder:
     journal: ChangeFeed
     partition: int | None = None
     _deleted: dict[int, int] = field(default_factory=dict)
+    _erased: dict[tuple[int, int], None] = field(default_factory=dict)
     _updated: dict[tuple[int, int], None] = field(default_factory=dict)
     _rows: dict[tuple[int, int], PendingRow] = field(default_factory=dict)
 
@@ -57,6 +59,8 @@ class BatchBuilder:
             self._add_message(entry, entry.lsn)
         elif isinstance(entry, RowsErased):
             self._delete(entry.session, entry.lsn)
+        elif isinstance(entry, MessageErased):
+            self._erase(entry.session, entry.sequence)
         elif isinstance(entry, SessionClaimed):
             self._move_session(entry)
         elif isinstance(entry, DocumentWritten):
@@ -90,6 +94,11 @@ class BatchBuilder:
     def _delete(self, session: int, lsn: int) -> None:
         self._deleted[session] = lsn
         for key in [key for key, row in self._rows.items() if row.session == session]:
+            del self._rows[key]
+
+    def _erase(self, session: int, sequence: int) -> None:
+        self._erased[session, sequence] = None
+        for key in [key for key, row in self._rows.items() if (row.session, row.sequence) == (session, sequence)]:
             del self._rows[key]
 
     def _move_session(self, entry: SessionClaimed) -> None:
@@ -128,7 +137,11 @@ class BatchBuilder:
 
     def deletions(self) -> IndexBatch:
         """Return a batch of the erasures alone, which needs no embedder."""
-        return IndexBatch(deleted_sessions=list(self._deleted), deleted_before=list(self._deleted.values()))
+        return IndexBatch(
+            deleted_sessions=list(self._deleted),
+            deleted_before=list(self._deleted.values()),
+            deleted_positions=list(self._erased),
+        )
 
     def build(
         self,
@@ -136,9 +149,8 @@ class BatchBuilder:
         yield_cpu: Callable[[], None] = lambda: None,
     ) -> IndexBatch:
         rows = list(self._rows.values())
-        return IndexBatch(
-            deleted_sessions=list(self._deleted),
-            deleted_before=list(self._deleted.values()),
+        return replace(
+            self.deletions(),
             deleted_episodes=[key for key in self._updated if key in self._rows],
             episodes=episodes_of(rows, embed(rows), yield_cpu) if rows else None,
         )

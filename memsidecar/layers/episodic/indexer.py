@@ -16,6 +16,7 @@ from memsidecar.stores.contract import (
     IndexUnavailable,
     Journal,
     LogEntries,
+    MessageErased,
     NoOp,
     RowsErased,
     SessionQuery,
@@ -61,7 +62,7 @@ class Indexer:
 
     def process(self, namespace: str, entries: LogEntries) -> None:
         """Apply entries. Entries that only delete create no table."""
-        only_deletes = all(isinstance(entry, RowsErased | NoOp) for entry in entries)
+        only_deletes = all(isinstance(entry, RowsErased | MessageErased | NoOp) for entry in entries)
         if only_deletes and self.generations.get_existing(namespace) is None:
             self.generations.set_empty_until(namespace, entries[-1].lsn)
         else:
@@ -69,7 +70,8 @@ class Indexer:
 
     def _index(self, index: NamespaceIndex, entries: LogEntries) -> None:
         target, end = index.write_target, entries[-1].lsn
-        builder, erases = BatchBuilder(self.journal), any(isinstance(entry, RowsErased) for entry in entries)
+        builder = BatchBuilder(self.journal)
+        erases = any(isinstance(entry, RowsErased | MessageErased) for entry in entries)
         for entry in entries:
             builder.add(entry)
             if not erases:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from memsidecar.layers.episodic.columns import NO_ROW, Columns, Rows, context_sums, neighbours
+from memsidecar.layers.episodic.columns import NO_ROW, Columns, Rows, context_sums, neighbours, unlink
 from memsidecar.layers.episodic.postings import Postings
 from memsidecar.layers.episodic.quantized_vectors import QuantizedVectors
 from memsidecar.layers.text_analysis import drop_bigram_characters, parse_index_terms, text_length, tokenize
@@ -16,6 +16,7 @@ from memsidecar.stores.contract import Episodes, IndexBatch
 _CONTEXT_BATCH_ROWS = 1_024  # bounds the float copy of vectors
 _MIN_ROWS_TO_COMPACT = 64
 _SPARE_SHARE = 16
+_SECOND = ("prev2", "next2")
 
 
 class Partition:
@@ -108,6 +109,8 @@ class Partition:
         """Delete, then append. Of rows that exist already, only the score is updated."""
         for session in batch.deleted_sessions:
             self._delete(session)
+        if batch.deleted_positions:
+            self._erase(batch.deleted_positions)
         if batch.episodes is not None and len(batch.episodes):
             is_new = self._update_scores(batch.episodes)
             start = self._append(batch.episodes.take(np.flatnonzero(is_new)))
@@ -119,6 +122,18 @@ class Partition:
     def _delete(self, session: int) -> None:
         self.columns["alive"][self.columns["session"] == session] = False
         self._last_rows.pop(session, None)
+
+    def _erase(self, positions: Iterable[tuple[int, int]]) -> None:
+        """Delete rows by (session, sequence), and unlink them from their neighbours."""
+        columns = self.columns
+        for session, sequence in positions:
+            is_here = (columns["session"] == session) & (columns["sequence"] == sequence) & columns["alive"]
+            for row in np.flatnonzero(is_here).tolist():
+                columns["alive"][row] = False
+                if self._last_rows.get(session) == row:
+                    before = columns["prev"][row] if columns["prev"][row] != NO_ROW else columns["prev2"][row]
+                    self._last_rows[session] = int(before)
+                self._update_context(unlink(columns, row))
 
     def _update_scores(self, episodes: Episodes) -> NDArray[np.bool_]:
         """Update the score of rows that exist; return a mask of the episodes that do not."""
@@ -158,23 +173,23 @@ class Partition:
         return speaker
 
     def _link(self, row: int) -> None:
-        """Link a row with the last one of its session, if it follows it."""
+        """Link a row with the last one of its session, if it is near. The message between them may be erased."""
         columns = self.columns
         session = int(columns["session"][row])
         last = self._last_rows.get(session, NO_ROW)
-        if last != NO_ROW and columns["sequence"][row] == columns["sequence"][last] + 1:
-            earlier = columns["prev"][last]
-            columns["prev"][row], columns["prev2"][row] = last, earlier
-            columns["next"][last] = row
-            if earlier != NO_ROW:
-                columns["next2"][earlier] = row
+        distance = 0 if last == NO_ROW else int(columns["sequence"][row] - columns["sequence"][last])
+        two_before = {1: columns["prev"][last], 2: last}.get(distance, NO_ROW)
+        if distance == 1:
+            columns["prev"][row], columns["next"][last] = last, row
+        if two_before != NO_ROW:
+            columns["prev2"][row], columns["next2"][two_before] = two_before, row
         self._last_rows[session] = row
 
     def _link_all(self) -> None:
         columns = self.columns
         order = np.lexsort((columns["sequence"], columns["session"]))
-        for distance, prev, following in ((1, "prev", "next"), (2, "prev2", "next2")):
-            later, earlier = order[distance:], order[:-distance]
+        for places, distance, prev, following in ((1, 1, "prev", "next"), (1, 2, *_SECOND), (2, 2, *_SECOND)):
+            later, earlier = order[places:], order[:-places]
             adjacent = (columns["session"][later] == columns["session"][earlier]) & (
                 columns["sequence"][later] == columns["sequence"][earlier] + distance
             )

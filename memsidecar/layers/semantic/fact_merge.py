@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from memsidecar.domain.fact import FactType
 from memsidecar.layers.semantic.fact import CLIENT, KnownFact, PutFact, conflict_key_of, fact_of
-from memsidecar.stores.contract import Record, RecordChanges
+from memsidecar.stores.contract import ErasedSources, Record, RecordChanges
 
 MAX_TIME_US = 253_402_300_799_999_999
 """End of the year 9999, the latest valid time."""
@@ -134,3 +134,28 @@ def opposite_key(kind: FactType, key: str, value: str) -> int | None:
     if kind is FactType.PREFERENCE and key.startswith(DISLIKES):
         return conflict_key_of(FactType.INTEREST, LIKES, value)
     return None
+
+
+def without_messages(record: Record, erased: ErasedSources) -> Record | None:
+    """Return the fact without erased messages of the session that it is erased with; None if it rests on no other.
+
+    A fact rests on the messages of its first mention, and on its last mention if that came later. The last mention is
+    known by its time only. Once it is erased, the fact counts as mentioned once.
+    """
+    fact = fact_of(record)
+    is_first = fact.session_id == erased.session_id and not erased.ids.isdisjoint(fact.source_message_ids)
+    is_last = _has_later_mention(fact) and fact.seen_us in erased.times_us
+    if not is_first and not is_last:
+        return record
+    sources = tuple(each for each in fact.source_message_ids if erased.exists(fact.session_id, each))
+    if not sources and (is_last or not _has_later_mention(fact)):
+        return None
+    if is_last:
+        fact = replace(fact, seen_us=fact.extracted_us, erased_with=fact.session_id)
+    return replace(fact, source_message_ids=sources).to_record()
+
+
+def _has_later_mention(fact: KnownFact) -> bool:
+    """Whether the fact was mentioned again. A client gives the times of its own facts, so theirs tell nothing."""
+    is_put_once = fact.origin == CLIENT and fact.erased_with == fact.session_id
+    return fact.seen_us > fact.extracted_us and not is_put_once

@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.ids import new_id
 from memsidecar.domain.message import Role
-from memsidecar.domain.session import SessionKey
 from memsidecar.language.contract import FactExtractor, Finding, ModelUnavailable, Utterance
 from memsidecar.layers.background import OffsetTracker, RetryLater
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.fact import KnownFact, conflict_key_of
 from memsidecar.layers.semantic.fact_merge import FactMerge, opposite_key
 from memsidecar.layers.semantic.facts import Facts
+from memsidecar.layers.semantic.utterance_queue import NamespaceCursor, PendingUtterances
 from memsidecar.stores.contract import (
     AddDeadLetter,
     Journal,
     LogEntries,
     LogEntry,
+    MessageErased,
     MessageWritten,
     Owner,
     Record,
@@ -42,46 +43,6 @@ LARGE_MESSAGE_BYTES = 16 << 10
 user who sends them without end must not delay what others say."""
 MAX_SESSION_BYTES = LARGE_MESSAGE_BYTES
 "A session with more does not wait: a large message is read in its own batch, so that the runner knows its cost."
-
-
-@dataclass
-class PendingUtterances:
-    """Utterances of a session since its last extraction. `last_enqueued` is a time of the monotonic clock."""
-
-    session: int
-    key: SessionKey
-    user_id: str
-    first_lsn: int
-    utterances: list[Utterance] = field(default_factory=list)
-    turns: int = 0
-    size_bytes: int = 0
-    last_enqueued: float = 0.0
-    lsns: list[int] = field(default_factory=list)
-
-    @property
-    def owner(self) -> Owner:
-        if self.user_id:
-            return Owner(self.key.namespace, self.user_id)
-        return Owner(self.key.namespace, session_id=self.key.session_id)
-
-
-@dataclass
-class NamespaceCursor:
-    """Position in the log of a namespace, and the utterances that wait for extraction, by session."""
-
-    position: int
-    pending: dict[int, PendingUtterances] = field(default_factory=dict)
-    model_unavailable: bool = False
-
-    @property
-    def completed_lsn(self) -> int:
-        """The lsn up to which all facts are extracted."""
-        return self.completed_lsn_after(None)
-
-    def completed_lsn_after(self, extracted: PendingUtterances | None) -> int:
-        """Return the completed lsn once these utterances are extracted."""
-        others = (pending for pending in self.pending.values() if pending is not extracted)
-        return min([pending.first_lsn - 1 for pending in others], default=self.position)
 
 
 @dataclass
@@ -153,8 +114,17 @@ class FactTask:
                 self._enqueue(cursor, entry)
         elif isinstance(entry, RowsErased):
             cursor.pending.pop(entry.session, None)
+        elif isinstance(entry, MessageErased):
+            self._drop(cursor, entry)
         elif isinstance(entry, SessionClaimed):
             self._claim(cursor, entry)
+
+    def _drop(self, cursor: NamespaceCursor, entry: MessageErased) -> None:
+        pending = cursor.pending.get(entry.session)
+        if pending is not None:
+            pending.keep(set(pending.sequences) - {entry.sequence})
+            if not pending.utterances:
+                del cursor.pending[entry.session]
 
     def _enqueue(self, cursor: NamespaceCursor, entry: MessageWritten) -> None:
         stored = entry.message
@@ -170,6 +140,7 @@ class FactTask:
         pending.turns += stored.role == Role.USER
         pending.size_bytes += len(stored.body)
         pending.lsns.append(entry.lsn)
+        pending.sequences.append(stored.sequence)
         pending.last_enqueued = time.monotonic()
 
     def _claim(self, cursor: NamespaceCursor, claimed: SessionClaimed) -> None:
@@ -197,8 +168,15 @@ class FactTask:
         def remove(records: Sequence[Record]) -> RecordChanges:
             return RecordChanges(deletes=[record.id for record in records])
 
+        def remove_erased(records: Sequence[Record]) -> RecordChanges:
+            """Remove again what an erasure removed between the read and the move."""
+            return RecordChanges(deletes=[record.id for record in records if record.id in erased])
+
         keys = sorted({fact.conflict_key for fact in known})
         self.facts.upsert(UpsertRecords(after, RecordKind.FACT, keys, add, session))
+        erased = {fact.id for fact in known} - {fact.id for fact in self.facts.all(before, history=True)}
+        if erased:
+            self.facts.upsert(UpsertRecords(after, RecordKind.FACT, keys, remove_erased))
         self.facts.upsert(UpsertRecords(before, RecordKind.FACT, keys, remove))
 
     def _extract_due(self, namespace: str, cursor: NamespaceCursor) -> None:
@@ -212,6 +190,13 @@ class FactTask:
                 self.yield_cpu()
 
     def _extract(self, namespace: str, cursor: NamespaceCursor, pending: PendingUtterances) -> None:
+        """Extract and save. If a message was erased meanwhile, do it again without that message."""
+        while pending.utterances and not self._try_extract(namespace, cursor, pending):
+            found = self.journal.get_by_lsn(pending.lsns)
+            pending.keep({located.message.sequence for located in found.values()})
+
+    def _try_extract(self, namespace: str, cursor: NamespaceCursor, pending: PendingUtterances) -> bool:
+        """Return whether it is done; False if a message or the session was erased meanwhile."""
         try:
             findings = self.extractor.extract(pending.utterances)
         except ModelUnavailable as unavailable:
@@ -219,10 +204,9 @@ class FactTask:
             raise RetryLater(str(unavailable)) from unavailable
         except Exception as failure:  # noqa: BLE001 - must neither stop the task nor be taken for "no facts"
             self._add_dead_letters(namespace, pending.lsns, failure)
-            return
+            return True
         cursor.model_unavailable = False
-        if findings:
-            self._save(cursor, pending, findings)
+        return not findings or self._save(cursor, pending, findings)
 
     def _add_dead_letters(self, namespace: str, lsns: Sequence[int], failure: Exception) -> None:
         """Skip all of them after a restart, too. Only the class of the error is stored: its text may be the user's."""
@@ -231,7 +215,7 @@ class FactTask:
         for lsn in lsns:
             submit_and_wait(self.journal, AddDeadLetter(self.name, namespace, lsn, reason))
 
-    def _save(self, cursor: NamespaceCursor, pending: PendingUtterances, findings: Sequence[Finding]) -> None:
+    def _save(self, cursor: NamespaceCursor, pending: PendingUtterances, findings: Sequence[Finding]) -> bool:
         def merge_findings(records: Sequence[Record]) -> RecordChanges:
             merge = FactMerge.of(records)
             for finding in findings:
@@ -241,11 +225,15 @@ class FactTask:
         # Facts and offset are one commit. Else a fact that a client deletes could be extracted again after a crash.
         progress = self._offsets.progress(pending.key.namespace, cursor.completed_lsn_after(pending))
         keys = _conflict_keys(findings)
-        command = UpsertRecords(pending.owner, RecordKind.FACT, keys, merge_findings, pending.session, progress)
+        command = UpsertRecords(
+            pending.owner, RecordKind.FACT, keys, merge_findings, pending.session, progress, pending.sequences
+        )
         try:
             self.facts.upsert(command)
         except NotFound:
-            log.debug("%s: the session was erased meanwhile", self.name)
+            log.debug("%s: the session or a message of it was erased meanwhile", self.name)
+            return False
+        return True
 
     def _merge_finding(self, merge: FactMerge, finding: Finding, pending: PendingUtterances) -> None:
         sources = finding.source_message_ids

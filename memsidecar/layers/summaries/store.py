@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.ids import new_id
@@ -41,6 +41,17 @@ class RollingSummary:
     origin: str
 
 
+class SummaryDraft(NamedTuple):
+    """A summary to save: made from the summary `extends` (an id; empty for none) and the messages `sequences`.
+
+    It is not saved if that summary is no longer stored, or one of the messages was erased.
+    """
+
+    summary: RollingSummary
+    extends: str = ""
+    sequences: Sequence[int] = ()
+
+
 def owner_of(key: SessionKey) -> Owner:
     return Owner(key.namespace, session_id=key.session_id)
 
@@ -64,18 +75,18 @@ class SummaryStore:
             saving.wait()
         return self.get(key)
 
-    def save(self, key: SessionKey, session: int, summary: RollingSummary) -> RollingSummary:
+    def save(self, key: SessionKey, session: int, draft: SummaryDraft) -> RollingSummary | None:
         """Replace the summary, unless the stored one covers more; return the one that is stored then.
 
-        Raises NotFound if the session `session` is erased.
+        Raises NotFound if the session `session` or a summarized message is erased.
         """
         try:
-            upserted: RecordsUpserted = submit_and_wait(self.journal, self._save_command(key, session, summary))
+            upserted: RecordsUpserted = submit_and_wait(self.journal, self._save_command(key, session, draft))
         finally:
             self._cache.invalidate(owner_of(key))
-        return cast(RollingSummary, upserted.result)
+        return cast(RollingSummary | None, upserted.result)
 
-    def submit_save(self, key: SessionKey, session: int, summary: RollingSummary) -> None:
+    def submit_save(self, key: SessionKey, session: int, draft: SummaryDraft) -> None:
         """Save without waiting for the commit."""
         owner, saved = owner_of(key), threading.Event()
 
@@ -85,7 +96,7 @@ class SummaryStore:
                 del self._saving[owner]
             saved.set()
 
-        pending = PendingCommand(self._save_command(key, session, summary), on_done)
+        pending = PendingCommand(self._save_command(key, session, draft), on_done)
         self._saving[owner] = saved
         try:
             self.journal.submit(pending)
@@ -97,17 +108,26 @@ class SummaryStore:
         records = self.journal.records(RecordQuery(owner_of(key), RecordKind.SUMMARY, 1))
         return _summary(records[0]) if records else None
 
-    def _save_command(self, key: SessionKey, session: int, summary: RollingSummary) -> UpsertRecords:
+    def _save_command(self, key: SessionKey, session: int, draft: SummaryDraft) -> UpsertRecords:
         """Return the command; its result is the summary that remains."""
+        summary = draft.summary
 
         def replace_older(records: Sequence[Record]) -> RecordChanges:
             existing = [_summary(record) for record in records]
-            if existing and existing[0].last_sequence > summary.last_sequence:
-                return RecordChanges(result=existing[0])
+            is_stale = bool(draft.extends) and draft.extends not in [each.id for each in existing]
+            if is_stale or (existing and existing[0].last_sequence > summary.last_sequence):
+                return RecordChanges(result=existing[0] if existing else None)
             replaced = [record.id for record in records if record.id != summary.id]
             return RecordChanges([_record(key, summary)], replaced, result=summary)
 
-        return UpsertRecords(owner_of(key), RecordKind.SUMMARY, [CONFLICT_KEY], replace_older, derived_from=session)
+        return UpsertRecords(
+            owner_of(key),
+            RecordKind.SUMMARY,
+            [CONFLICT_KEY],
+            replace_older,
+            derived_from=session,
+            derived_sequences=draft.sequences,
+        )
 
     def _invalidate(self, changes: Sequence[CommitEvent]) -> None:
         for change in changes:
@@ -134,3 +154,9 @@ def _summary(record: Record) -> RollingSummary:
     body = pb.Summary.FromString(record.body)
     span = (body.first_sequence, body.last_sequence)
     return RollingSummary(record.id, body.text, body.tokens, *span, record.time_us, body.origin)
+
+
+def covers(record: Record, sequence: int) -> bool:
+    """Tell whether the summary was made from the message of a sequence."""
+    summary = _summary(record)
+    return summary.first_sequence <= sequence <= summary.last_sequence

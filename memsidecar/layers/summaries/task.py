@@ -12,6 +12,7 @@ from memsidecar.stores.contract import (
     AddDeadLetter,
     Journal,
     LogEntries,
+    MessageErased,
     MessageWritten,
     submit_and_wait,
 )
@@ -48,12 +49,13 @@ class SummaryTask:
         """
         unavailable: RetryLater | None = None
         last_sequences: dict[SessionKey, int] = {}
+        erased = {entry.key for entry in entries if isinstance(entry, MessageErased) and entry.key is not None}
         for entry in entries:
             if isinstance(entry, MessageWritten):
                 last_sequences[entry.key] = max(entry.message.sequence, last_sequences.get(entry.key, 0))
-        for key, last_sequence in last_sequences.items():
+        for key, last_sequence in (dict.fromkeys(erased, 0) | last_sequences).items():
             try:
-                self._update(key, last_sequence, entries[0].lsn)
+                self._update(key, last_sequence, entries[0].lsn, has_erasure=key in erased)
             except RetryLater as obstacle:
                 unavailable = obstacle
             self.yield_cpu()
@@ -68,12 +70,15 @@ class SummaryTask:
                 self._offsets.commit(namespace, position)
         return False
 
-    def _update(self, key: SessionKey, last_sequence: int, lsn: int) -> None:
+    def _update(self, key: SessionKey, last_sequence: int, lsn: int, *, has_erasure: bool) -> None:
         head = self.journal.head(key)
-        if head is None or head.last_sequence < self.schedule.policy.every_messages:
+        if head is None or (head.last_sequence < self.schedule.policy.every_messages and not has_erasure):
             return
         try:
-            self.schedule.update(head, last_sequence)
+            if has_erasure:
+                self.schedule.make_again(head)
+            else:
+                self.schedule.update(head, last_sequence)
         except ModelUnavailable as unavailable:
             raise RetryLater(str(unavailable)) from unavailable
         except MalformedAnswer as malformed:

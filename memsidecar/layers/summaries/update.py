@@ -12,7 +12,7 @@ from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.domain.text import strip_injected
 from memsidecar.language.contract import MalformedAnswer, ModelUnavailable, Summarizer, Utterance
-from memsidecar.layers.summaries.store import RollingSummary, SummaryStore, new_summary
+from memsidecar.layers.summaries.store import RollingSummary, SummaryDraft, SummaryStore, new_summary
 from memsidecar.stores.contract import MessageQuery, MessageReader
 from memsidecar.v1.message_pb2 import Message
 
@@ -63,37 +63,43 @@ class SummaryUpdater:
 
     def update_without_model(self, head: SessionHead, last: int) -> str:
         """Update without a model; return the id of the summary, empty if there is nothing to summarize."""
-        extended = self._extended(self.store.get(head.key), head, last, self.fallback, self.max_tokens)
-        summary = self._save(head, extended)
+        draft = self._extended(self.store.get(head.key), head, last, self.fallback, self.max_tokens)
+        summary = self._save(head, draft)
         return summary.id if summary else ""
 
     def update_async(self, head: SessionHead, last: int) -> RollingSummary | None:
         """Update without a model; return the summary without waiting for its commit."""
         known = self.store.get(head.key)
-        summary = self._extended(known, head, last, self.fallback, self.max_tokens)
-        if summary is not None and summary is not known:
-            self.store.submit_save(head.key, head.row_id, summary)
-        return summary
+        draft = self._extended(known, head, last, self.fallback, self.max_tokens)
+        if draft is not None and draft.summary is not known:
+            self.store.submit_save(head.key, head.row_id, draft)
+        return draft.summary if draft else None
 
     def _extended(
         self, known: RollingSummary | None, head: SessionHead, last: int, summarizer: Summarizer, limit: int
-    ) -> RollingSummary | None:
+    ) -> SummaryDraft | None:
+        unchanged = SummaryDraft(known, known.id) if known else None
         covered = known.last_sequence if known else 0
         if known is not None and last <= covered and known.tokens <= limit:
-            return known
+            return unchanged
         text = known.text if known else ""
-        for batch in self._batches(head.key, covered, last):
+        sequences: list[int] = []
+        for batch in self._batches(head.key, covered, last, sequences):
             text = summarizer.summarize(text, batch, limit).strip() or text
         if not text:
-            return known
+            return unchanged
         span = (known.first_sequence if known else 1, max(last, covered))
-        return new_summary(text, self.count(text), span, time.time_ns() // 1000, summarizer.origin)
+        summary = new_summary(text, self.count(text), span, time.time_ns() // 1000, summarizer.origin)
+        return SummaryDraft(summary, known.id if known else "", sequences)
 
-    def _batches(self, key: SessionKey, after: int, last: int) -> Iterator[list[Utterance]]:
-        """Yield at least one batch: a summary may have to be shortened although there are no new messages."""
+    def _batches(self, key: SessionKey, after: int, last: int, sequences: list[int]) -> Iterator[list[Utterance]]:
+        """Yield at least one batch: a summary may have to be shortened although there are no new messages.
+
+        The sequences of the messages are added to `sequences`.
+        """
         batch: list[Utterance] = []
         size = 0
-        for utterance in self._utterances(key, after, last):
+        for utterance in self._utterances(key, after, last, sequences):
             batch.append(utterance)
             size += len(utterance.text)
             if size >= BATCH_CHARACTERS:
@@ -101,19 +107,22 @@ class SummaryUpdater:
                 batch, size = [], 0
         yield batch
 
-    def _utterances(self, key: SessionKey, after: int, last: int) -> Iterator[Utterance]:
+    def _utterances(self, key: SessionKey, after: int, last: int, sequences: list[int]) -> Iterator[Utterance]:
         """Yield the messages after a sequence, pruned ones included, system messages excluded."""
         while after < last:
             query = MessageQuery(after, last + 1, limit=_READ_MESSAGES, include_pruned=True, max_bytes=BATCH_CHARACTERS)
             messages = self.journal.messages(key, query).messages
             if not messages:
                 return
-            yield from (_utterance(message) for message in messages if message.role != Role.SYSTEM)
+            for message in messages:
+                if message.role != Role.SYSTEM:
+                    sequences.append(message.sequence)
+                    yield _utterance(message)
             after = messages[-1].sequence
 
-    def _save(self, head: SessionHead, summary: RollingSummary | None) -> RollingSummary | None:
+    def _save(self, head: SessionHead, draft: SummaryDraft | None) -> RollingSummary | None:
         try:
-            return self.store.save(head.key, head.row_id, summary) if summary else None
+            return self.store.save(head.key, head.row_id, draft) if draft else None
         except NotFound:
             return None
 
@@ -159,6 +168,16 @@ class SummarySchedule:
         Raises ModelUnavailable, MalformedAnswer.
         """
         known, last, _ = self._due(head, last_sequence)
+        return self.updater.update_to(head, last) if last else known
+
+    def make_again(self, head: SessionHead) -> RollingSummary | None:
+        """Make the summary that an erasure removed: as far as one is due, and at least of what left the window.
+
+        Raises ModelUnavailable, MalformedAnswer.
+        """
+        known, last, _ = self._due(head, head.last_sequence)
+        if known is None and head.pruned_count:
+            last = max(last, head.window_start - 1)
         return self.updater.update_to(head, last) if last else known
 
     def update_if_fast(self, head: SessionHead) -> RollingSummary | None:

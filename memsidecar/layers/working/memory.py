@@ -21,6 +21,7 @@ from memsidecar.layers.working.window_update import Relevance, SummarizeTo, Wind
 from memsidecar.stores.contract import (
     Append,
     Appended,
+    Derivations,
     Journal,
     JournalWriter,
     MessageUpdated,
@@ -31,6 +32,9 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.tokens.contract import Counters
 from memsidecar.v1.message_pb2 import Message
+
+NO_DERIVATIONS = Derivations(lambda fact, _: fact, lambda _, __: False, lambda _: 0)
+"Without the layers that derive records from messages."
 
 _PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED
 
@@ -111,6 +115,8 @@ class WorkingMemory:
         limits: WorkingLimits,
         relevance: Relevance = no_relevance,
         summarize: SummarizeTo = no_summary,
+        *,
+        derivations: Derivations = NO_DERIVATIONS,
     ) -> None:
         self.limits = limits
         self.session_cache = SessionCache(journal, limits.memory_bytes, limits.tail_messages)
@@ -133,7 +139,7 @@ class WorkingMemory:
         self.count_by_model = WindowCounter(self.read, self.token_counts)
         self.conversation = ConversationReader(self.read)
         self.search = SubstringSearch(journal)
-        self.sessions = Sessions(journal, self.read)
+        self.sessions = Sessions(journal, self.read, derivations)
         self.policies = SessionPolicies.load(journal)
         self.budgets = TokenBudgets(self.policies, self.token_counts, self.count_by_model)
         self.auto_prune = AutoPruner(

@@ -13,9 +13,10 @@ from memsidecar.layers.working.reads import WorkingMemoryReader
 from memsidecar.layers.working.token_counts import ModelTokenCounts, WindowCounter
 from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.contract import (
-    Erase,
-    EraseUser,
+    Derivations,
+    Erasure,
     ErasureCounts,
+    ForgetMessages,
     Journal,
     PendingCommand,
     SessionQuery,
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 class Sessions:
     journal: Journal
     reader: WorkingMemoryReader
+    derivations: Derivations
 
     def list(self, page: SessionQuery) -> Sequence[SessionHead]:
         return self.journal.sessions(page)
@@ -37,14 +39,16 @@ class Sessions:
     def get(self, key: SessionKey, user_id: str) -> SessionHead | None:
         return self.reader.head(key, user_id)
 
-    def erasure_counts(self, command: Erase | EraseUser) -> ErasureCounts:
+    def forget_command(self, key: SessionKey, user_id: str, message_ids: Sequence[str]) -> ForgetMessages:
+        """Return the command that erases messages with all that rests on them alone."""
+        return ForgetMessages(key, user_id, message_ids, self.derivations)
+
+    def erasure_counts(self, command: Erasure) -> ErasureCounts:
         """Count what `submit_erase` would erase now; raises the same errors."""
         return self.journal.erasure_counts(command)
 
-    def submit_erase(
-        self, command: Erase | EraseUser, on_done: Callable[[PendingCommand], None] | None = None
-    ) -> PendingCommand:
-        """Erase the messages of a session, all of it, or a user; done when the last byte is overwritten."""
+    def submit_erase(self, command: Erasure, on_done: Callable[[PendingCommand], None] | None = None) -> PendingCommand:
+        """Erase messages, a session or a user; done when the last byte is overwritten."""
         pending = PendingCommand(command, on_done)
         self.journal.submit(pending)
         return pending

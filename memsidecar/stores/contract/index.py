@@ -73,6 +73,13 @@ class IndexBatch:
     deleted_episodes: Sequence[tuple[int, int]] = ()
     "(lsn, sequence) of episodes that are inserted again with other content."
     episodes: Episodes | None = None
+    deleted_positions: Sequence[tuple[int, int]] = ()
+    "(session, sequence) of erased messages. A sequence is not used again, so their order does not matter."
+
+    @property
+    def erases(self) -> bool:
+        """Whether it deletes rows that are not inserted again."""
+        return bool(self.deleted_sessions or self.deleted_positions)
 
     def after(self, lsn: int) -> "IndexBatch":
         """Return the effect of the entries after this lsn."""
@@ -81,6 +88,7 @@ class IndexBatch:
             deleted_sessions=[self.deleted_sessions[place] for place in kept],
             deleted_before=[self.deleted_before[place] for place in kept],
             deleted_episodes=self.deleted_episodes,
+            deleted_positions=self.deleted_positions,
             episodes=self.episodes and self.episodes.take(np.flatnonzero(self.episodes.written_lsn > lsn)),
         )
 

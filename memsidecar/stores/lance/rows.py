@@ -125,6 +125,7 @@ def deletions(batch: IndexBatch) -> list[str]:
         [
             *(f"session IN {_list(sessions)} AND written_lsn < {bound}" for bound, sessions in _grouped(before)),
             *_pairs("lsn", "sequence", deleted),
+            *_pairs("session", "sequence", batch.deleted_positions),
             *(f"lsn = {lsn} AND sequence = {seq} AND written_lsn < {by}" for (lsn, seq), by in replaced.items()),
         ]
     )

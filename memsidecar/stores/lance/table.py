@@ -63,7 +63,7 @@ class LanceTable:
     def _delete(self, batch: IndexBatch) -> None:
         for where in rows.deletions(batch):
             if self._client.count(where):  # a deletion of nothing would add a version
-                if batch.deleted_sessions:
+                if batch.erases:
                     self._maintenance.require_purge()
                 self._client.delete(where)
                 self._maintenance.deleted()

@@ -111,11 +111,12 @@ class VolatileTable:
         bounds: dict[int, int] = {}
         for session, bound in zip(batch.deleted_sessions, batch.deleted_before, strict=True):
             bounds[session] = max(bound, bounds.get(session, bound))
-        replaced = set(batch.deleted_episodes)
+        replaced, erased = set(batch.deleted_episodes), set(batch.deleted_positions)
 
         def is_deleted(row: Row) -> bool:
             changed = row.key in replaced and row.written_lsn < inserted.get(row.key, row.written_lsn + 1)
-            return changed or row.written_lsn < bounds.get(row.session, row.written_lsn)
+            is_erased = (row.session, row.sequence) in erased
+            return is_erased or changed or row.written_lsn < bounds.get(row.session, row.written_lsn)
 
         self._rows = [row for row in self._rows if not is_deleted(row)]
 
