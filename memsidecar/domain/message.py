@@ -62,13 +62,17 @@ def _folded(text: str, removed: Sequence[str]) -> str:
 
 
 class Flag(IntFlag):
-    """Properties of a message that pruning reads without decoding the body."""
+    """Properties of a message that pruning reads without decoding the body.
+
+    LEARNED: an import has stored the facts of the message, too. They are not extracted again.
+    """
 
     NONE = 0
     PRUNED = 1
     IMPORTANT = 2
     QUESTION = 4
     SHORTENED = 8
+    LEARNED = 16
 
 
 @dataclass(slots=True)

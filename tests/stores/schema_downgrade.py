@@ -86,6 +86,8 @@ _INDEXES_3 = schema.VERSION_3[schema.VERSION_3.index("CREATE INDEX") : schema.VE
 
 TO_VERSION_6 = """
 DROP TABLE erased_messages;
+DROP TABLE tombstones;
+ALTER TABLE documents DROP COLUMN layout;
 PRAGMA user_version = 6;
 """
 TO_VERSION_5 = f"""

@@ -33,14 +33,19 @@ from memsidecar.stores.contract import (
     Erasure,
     ExpireMessages,
     ForgetMessages,
+    ImportDocument,
+    ImportMessages,
+    ImportSession,
     Journal,
     LogFilter,
+    MessageImport,
     MessageQuery,
     Owner,
     PendingCommand,
     PolicySet,
     PutDocument,
     Scope,
+    SessionImport,
     SessionQuery,
     SetPolicy,
     UpdateMessage,
@@ -77,6 +82,17 @@ def drafts(draw: st.DrawFn) -> Draft:
     if role == Role.TOOL:
         return draft(words, message_id=message_id, role=role, tokens=tokens, answers=draw(st.sampled_from("xyz")))
     return draft(words, message_id=message_id, role=role, tokens=tokens)
+
+
+imports = st.builds(
+    MessageImport,
+    st.sampled_from([key for key in KEYS if key.namespace == "n"]),
+    users,
+    drafts(),
+    st.integers(0, 40),
+    st.booleans(),
+    st.none() | st.just((draft("cut").body, 1)),
+)
 
 
 selections = st.builds(
@@ -151,6 +167,38 @@ class Differential(RuleBasedStateMachine):
     def append_in_one_group(self, commands: list[tuple[SessionKey, str, list[Draft]]]) -> None:
         group = [Append(key, user, batch) for key, user, batch in commands]
         assert self.results(self.disk, group) == self.results(self.ram, group)
+
+    @rule(
+        batches=st.lists(st.tuples(st.lists(imports, min_size=1, max_size=5), st.booleans()), min_size=1, max_size=3),
+        key=keys,
+        new=drafts(),
+        erasure=st.sampled_from([None, EraseUser("n", "ann"), Erase(KEYS[0], "", delete_session=True)]),
+    )
+    def import_messages_in_one_group(
+        self, batches: list[tuple[list[MessageImport], bool]], key: SessionKey, new: Draft, erasure: Command | None
+    ) -> None:
+        group: list[Command] = [Append(key, "", [new])] + ([erasure] if erasure else [])
+        group += [ImportMessages(batch, override) for batch, override in batches]
+        assert self.results(self.disk, [*group, group[0]]) == self.results(self.ram, [*group, group[0]])
+
+    @rule(key=keys, user=users, sequence=st.integers(0, 40), policy=st.none() | st.builds(Policy, st.integers(0, 9)))
+    def import_session(self, key: SessionKey, user: str, sequence: int, policy: Policy | None) -> None:
+        self.submit_to_both(lambda _: ImportSession(SessionImport(key, user, 1, 2, sequence, policy)))
+
+    @rule(owner=owners, name=names, user=users, override=st.booleans())
+    def import_document(self, owner: Owner, name: str, user: str, override: bool) -> None:
+        self.submit_to_both(lambda _: ImportDocument(document("text", name=name, owner=owner), user, override))
+
+    @rule(user=users, session=st.sampled_from(["", "a", "b"]))
+    def export(self, user: str, session: str) -> None:
+        scope, positions = Scope("n", user, session), [journal.archive_position() for journal in (self.disk, self.ram)]
+        assert positions[0][:2] == positions[1][:2] and positions[0].document == positions[1].document
+        exports = []
+        for journal, position in zip((self.disk, self.ram), positions, strict=True):
+            sessions = [comparable(head) for head in journal.archived_sessions(scope, position, "", 9)]
+            messages = journal.archived_messages(scope, position, 0).items
+            exports.append((sessions, list(messages), list(journal.archived_documents(scope, position, 0).items)))
+        assert exports[0] == exports[1]
 
     @rule(key=keys, user=users, number=st.integers(0, 30), score=st.integers(0, 10))
     def annotate(self, key: SessionKey, user: str, number: int, score: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.ids import new_id
-from memsidecar.domain.message import Role
+from memsidecar.domain.message import Flag, Role
 from memsidecar.language.contract import FactExtractor, Finding, ModelUnavailable, Utterance
 from memsidecar.layers.background import OffsetTracker, RetryLater
 from memsidecar.layers.semantic.echo_filter import EchoFilter
@@ -128,7 +128,7 @@ class FactTask:
 
     def _enqueue(self, cursor: NamespaceCursor, entry: MessageWritten) -> None:
         stored = entry.message
-        if stored.role not in (Role.USER, Role.ASSISTANT):
+        if stored.role not in (Role.USER, Role.ASSISTANT) or stored.flags & Flag.LEARNED:
             return
         message = Message.FromString(stored.body)
         text = self.echoes.strip_echoes(entry.key, stored.sequence, message.content)

@@ -36,7 +36,7 @@ from memsidecar.v1.message_pb2 import Message
 NO_DERIVATIONS = Derivations(lambda fact, _: fact, lambda _, __: False, lambda _: 0)
 "Without the layers that derive records from messages."
 
-_PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED
+_PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED | Flag.LEARNED
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from memsidecar.domain.errors import Overloaded, SidecarError
 from memsidecar.domain.message import Draft, StoredMessage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.stores.contract.archive import ImportDocument, ImportMessages, ImportRecords, ImportSession
 from memsidecar.stores.contract.documents import DeleteDocument, PutDocument
 from memsidecar.stores.contract.erasure import Erase, EraseUser, ExpireMessages, ForgetMessages
 from memsidecar.stores.contract.records import DeleteRecord, UpsertRecords
@@ -192,6 +193,10 @@ Command = (
     | DeleteDocument
     | UpsertRecords
     | DeleteRecord
+    | ImportSession
+    | ImportMessages
+    | ImportRecords
+    | ImportDocument
 )
 
 

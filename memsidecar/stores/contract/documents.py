@@ -36,6 +36,8 @@ class DocumentDraft:
     chunking: str
     "Parameters of the chunker: the same text with other parameters is a change."
     chunks: Sequence[Chunk]
+    layout: bytes = b""
+    "How the text is made of the chunks again. It is white space and numbers. Opaque to the journal."
 
     def stored(self, row_id: int, version: int) -> "StoredDocument":
         """Return the stored form, without chunks."""
@@ -59,7 +61,7 @@ class DocumentDraft:
 class StoredDocument:
     """A stored document. `row_id` never changes; `version` is the lsn of the put that wrote its chunks.
 
-    `chunks` is empty where only the header was read.
+    `chunks` and `layout` are empty where only the header was read; a document of an older version has no layout.
     """
 
     row_id: int
@@ -75,6 +77,7 @@ class StoredDocument:
     chunk_count: int
     chunking: str
     chunks: Sequence[Chunk] = ()
+    layout: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

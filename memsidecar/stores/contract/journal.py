@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.stores.contract.archive import ArchiveReader, Scope
 from memsidecar.stores.contract.change_feed import ANY_SIZE, DeadLetter, LogEntries, LogFilter, MessageWritten
 from memsidecar.stores.contract.commands import Calibration, Command, CommitEvent, PendingCommand
 from memsidecar.stores.contract.documents import Chunk, DocumentQuery, Owner, StoredDocument
@@ -60,15 +61,6 @@ class LocatedMessage(NamedTuple):
     message: StoredMessage
     session: int
     user_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """A namespace, narrowed to a user, a session, or both."""
-
-    namespace: str
-    user_id: str = ""
-    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +230,7 @@ class Journal(
     DocumentReader,
     RecordReader,
     CalibrationReader,
+    ArchiveReader,
     JournalAdmin,
     Protocol,
 ):

@@ -35,6 +35,11 @@ def find_calibration(connection: sqlite3.Connection, namespace: str, model: str)
     return Calibration(*row) if row else Calibration()
 
 
+def find_calibrated_models(connection: sqlite3.Connection, namespace: str) -> Sequence[str]:
+    query = "SELECT model FROM calibrations WHERE namespace = ? ORDER BY model"
+    return [model for (model,) in connection.execute(query, (namespace,))]
+
+
 def add_dead_letter(transaction: Transaction, command: AddDeadLetter) -> None:
     columns = (command.task, command.lsn, command.namespace, command.reason, transaction.now_us)
     transaction.add_statement("INSERT OR IGNORE INTO dead_letters VALUES (?, ?, ?, ?, ?)", *columns)

@@ -16,6 +16,10 @@ from memsidecar.stores.contract import (
     EraseUser,
     ExpireMessages,
     ForgetMessages,
+    ImportDocument,
+    ImportMessages,
+    ImportRecords,
+    ImportSession,
     Owner,
     PutDocument,
     UpdateWindowExclusive,
@@ -28,7 +32,7 @@ class CommandGroup:
 
     Lookups read the last committed state. So in one transaction an object is either only appended to, or changed by one
     other command. A window update that decides exclusively reads like any reader: it comes first, or waits. The erasure
-    of a user changes many objects: it is alone.
+    of a user and an import of messages change many objects: they are alone.
     """
 
     def __init__(self) -> None:
@@ -40,10 +44,10 @@ class CommandGroup:
     def can_include(self, command: Command) -> bool:
         """Return whether the command would see the effects of all earlier ones; if so, include it."""
         target = _target(command)
-        comes_first = isinstance(command, UpdateWindowExclusive | EraseUser)
+        comes_first = isinstance(command, UpdateWindowExclusive | EraseUser | ImportMessages)
         if self._is_alone or target in self._changed or (comes_first and not self._is_empty):
             return False
-        self._is_alone = isinstance(command, EraseUser)
+        self._is_alone = isinstance(command, EraseUser | ImportMessages)
         if isinstance(command, Append):
             self._appended.add(target)
             return True
@@ -69,10 +73,12 @@ class CommandGroup:
         return not self._appended and not self._changed
 
 
+_RECORD_COMMANDS: frozenset[type] = frozenset({UpsertRecords, DeleteRecord, ImportRecords})
 _COMPANIONS: dict[type, frozenset[type]] = {
     Erase: frozenset({Erase}),
-    UpsertRecords: frozenset({UpsertRecords, DeleteRecord}),
-    DeleteRecord: frozenset({UpsertRecords, DeleteRecord}),
+    UpsertRecords: _RECORD_COMMANDS,
+    DeleteRecord: _RECORD_COMMANDS,
+    ImportRecords: _RECORD_COMMANDS,
     ForgetMessages: frozenset(),
     ExpireMessages: frozenset(),
 }
@@ -92,6 +98,10 @@ _TARGETS: dict[type, Callable[[Any], Hashable]] = {
     UpsertRecords: lambda command: _owned_target(command.owner, command.kind),
     DeleteRecord: lambda command: _owned_target(command.owner, command.kind),
     EraseUser: lambda command: (command.namespace, command.user_id, "user"),
+    ImportSession: lambda command: command.session.key,
+    ImportMessages: lambda _: "import",
+    ImportRecords: lambda command: _owned_target(command.owner, command.kind),
+    ImportDocument: lambda command: _owned_target(command.document.owner, command.document.id),
 }
 
 

@@ -47,9 +47,9 @@ _CHUNKS_BY_VERSION = f"""SELECT w.chunk, t.text, t.crc, t.tokens, {_COLUMNS}
   CROSS JOIN texts h ON h.row_id = d.header CROSS JOIN texts t ON t.row_id = d.first_chunk + w.chunk
   WHERE w.chunk >= 0 AND w.chunk < d.chunk_count"""
 
-_INSERT = f"INSERT INTO documents VALUES ({', '.join('?' * 14)})"
+_INSERT = f"INSERT INTO documents VALUES ({', '.join('?' * 15)})"
 _REPLACE = """UPDATE documents SET version = ?, create_time_us = ?, sha256 = ?, tokens = ?, chunk_count = ?,
-  chunking = ?, header = ?, first_chunk = ?, bytes = ? WHERE row_id = ?"""
+  chunking = ?, header = ?, first_chunk = ?, bytes = ?, layout = ? WHERE row_id = ?"""
 _REPLACE_HEADER = "UPDATE documents SET header = ?, bytes = bytes + ? WHERE row_id = ?"
 
 
@@ -188,7 +188,9 @@ def _insert(transaction: Transaction, draft: DocumentDraft) -> StoredDocument:
     transaction.reserve_quota(draft.owner.namespace, Usage(bytes=size))
     version, texts = _write_text(transaction, row_id, draft)
     transaction.next_document += 1
-    transaction.add_statement(_INSERT, row_id, *draft.owner, draft.id, version, *_columns(draft), *texts, size)
+    transaction.add_statement(
+        _INSERT, row_id, *draft.owner, draft.id, version, *_columns(draft), *texts, size, draft.layout
+    )
     return draft.stored(row_id, version)
 
 
@@ -209,7 +211,7 @@ def _replace_text(transaction: Transaction, stored: DocumentRow, draft: Document
     row_id, size = stored.document.row_id, document_bytes(draft)
     transaction.reserve_quota(draft.owner.namespace, Usage(bytes=size - stored.location.bytes))
     version, texts = _write_text(transaction, row_id, draft)
-    transaction.add_statement(_REPLACE, version, *_columns(draft), *texts, size, row_id)
+    transaction.add_statement(_REPLACE, version, *_columns(draft), *texts, size, draft.layout, row_id)
     orphans = orphan_texts(transaction, stored.location.texts)
     return PendingPurge(orphans, DocumentPut(draft.stored(row_id, version), unchanged=False))
 

@@ -19,6 +19,8 @@ from memsidecar.stores.contract import (
     ExpireMessages,
     ForgetMessages,
     RecordKind,
+    Tombstone,
+    TombstoneKind,
 )
 from memsidecar.stores.sqlite.documents import (
     DocumentLocation,
@@ -32,7 +34,9 @@ from memsidecar.stores.sqlite.records import delete_records
 from memsidecar.stores.sqlite.rows import find_bytes, find_head
 from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, Purge
+from memsidecar.stores.sqlite.tombstones import add_tombstones, newest_time_us
 from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
+from memsidecar.stores.tombstones import user_tombstones
 
 # In the order of _UserSession.
 _SESSIONS_OF_USER = """SELECT row_id, session_id, bytes, pruned_count + count_1 + count_2 + count_3 + count_4
@@ -62,6 +66,10 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
     # No claim is logged: all that could be claimed is erased by the same commit.
     head = claimed_copy(head, command.user_id) if head else None
     plan = _plan(transaction.connection, command, head, transaction.deleted_records)
+    if command.delete_session:
+        forgotten = [Tombstone(TombstoneKind.SESSION, (command.key.session_id,))]
+        newest_us = _newest_us(transaction.connection, [head.row_id] if head else [], plan)
+        add_tombstones(transaction, command.key.namespace, forgotten, newest_us)
     if head is None:
         return _erase_without_session(transaction, command, plan)
     size = find_bytes(transaction.connection, head.row_id)
@@ -83,9 +91,13 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
 
 
 def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
-    """Erase a user. The transaction has no other command."""
+    """Erase a user. The transaction has no other command. An unknown user is forgotten, too: imports know no others."""
     sessions, plan = _user_plan(transaction.connection, command)
     erased = Erased(None, plan.counts)
+    if command.user_id:
+        forgotten = user_tombstones(command.user_id, [session.session_id for session in sessions])
+        newest_us = _newest_us(transaction.connection, [session.row_id for session in sessions], plan)
+        add_tombstones(transaction, command.namespace, forgotten, newest_us)
     if not any(plan.counts):
         return PendingPurge([], erased)  # waits for what an earlier call left to purge
     namespace, row_ids = command.namespace, json.dumps([session.row_id for session in sessions])
@@ -102,6 +114,12 @@ def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
     transaction.events.append(CommitEvent(SessionKey(namespace, ""), None, reload=True))
     purges: list[Purge] = [*(session.row_id for session in sessions), *_delete(transaction, namespace, plan)]
     return PendingPurge(purges, erased)
+
+
+def _newest_us(connection: sqlite3.Connection, sessions: Sequence[int], plan: _ErasurePlan) -> int:
+    records = [location.row_id for location in plan.records]
+    documents = [location.row_id for location in plan.documents]
+    return newest_time_us(connection, sessions, records, documents)
 
 
 def _user_plan(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequence[_UserSession], _ErasurePlan]:

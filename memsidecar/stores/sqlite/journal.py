@@ -2,6 +2,7 @@
 
 import logging
 import sqlite3
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -12,6 +13,8 @@ from memsidecar.domain.quota import QuotaLookup, Usage, no_quotas
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
     ANY_SIZE,
+    ArchivePage,
+    ArchivePosition,
     Calibration,
     Chunk,
     CommitListener,
@@ -36,8 +39,8 @@ from memsidecar.stores.contract import (
     SessionQuery,
     StoredDocument,
 )
-from memsidecar.stores.sqlite import change_feed, documents, record_rows
-from memsidecar.stores.sqlite.bookkeeping import find_dead_letters
+from memsidecar.stores.sqlite import archive, change_feed, documents, record_rows
+from memsidecar.stores.sqlite.bookkeeping import find_calibrated_models, find_dead_letters
 from memsidecar.stores.sqlite.connection import translated
 from memsidecar.stores.sqlite.data_dir import (
     Ballast,
@@ -213,6 +216,26 @@ class SqliteJournal:
 
     def dead_letters(self, task: str) -> Sequence[DeadLetter]:
         return self._read(lambda snapshot: find_dead_letters(snapshot, task))
+
+    def archive_position(self) -> ArchivePosition:
+        return self._read(lambda snapshot: archive.read_position(snapshot, time.time_ns() // 1000))
+
+    def archived_sessions(
+        self, scope: Scope, position: ArchivePosition, after_id: str, limit: int
+    ) -> Sequence[SessionHead]:
+        return self._read(lambda snapshot: archive.read_sessions(snapshot, scope, position, after_id, limit))
+
+    def archived_records(self, scope: Scope, position: ArchivePosition, after: int) -> ArchivePage:
+        return self._read(lambda snapshot: archive.read_records(snapshot, self._path, scope, position, after))
+
+    def archived_messages(self, scope: Scope, position: ArchivePosition, after_lsn: int) -> ArchivePage:
+        return self._read(lambda snapshot: archive.read_messages(snapshot, self._path, scope, position, after_lsn))
+
+    def archived_documents(self, scope: Scope, position: ArchivePosition, after: int) -> ArchivePage:
+        return self._read(lambda snapshot: archive.read_document(snapshot, self._path, scope, position, after))
+
+    def calibrated_models(self, namespace: str) -> Sequence[str]:
+        return self._read(lambda snapshot: find_calibrated_models(snapshot, namespace))
 
     def usage(self, namespace: str) -> Usage:
         return self._writer.quota_usage.usage(namespace)

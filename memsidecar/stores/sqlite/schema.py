@@ -24,6 +24,8 @@ and never deleted or moved. `orphaned_texts` has the ranges that are to be empti
 A row of `records` holds no text: it is changed and deleted in place. Its body is a row of `texts`. Its indexes serve,
 in this order, conflicts, listings from the newest on, and erasures by source session.
 
+`tombstones` says what was forgotten, without its names (`stores.tombstones`). Its row of kind 0 is the key.
+
 `bytes` is what a row counts for its namespace's quota (`stores.message_encoding`). It is written with the row, so that
 a deletion knows it without a read of the content.
 """
@@ -60,6 +62,13 @@ _RECORD_INDEXES = """\
 CREATE INDEX record_conflict_keys ON records(namespace, session_id, user_id, kind, conflict_key);
 CREATE INDEX record_times ON records(namespace, session_id, user_id, kind, time_us, id, until_us);
 CREATE INDEX record_sources ON records(namespace, source) WHERE source <> '';
+"""
+_TOMBSTONES = """\
+CREATE TABLE tombstones(
+  namespace TEXT NOT NULL, kind INTEGER NOT NULL, digest BLOB NOT NULL, time_us INTEGER NOT NULL,
+  PRIMARY KEY(namespace, kind, digest)
+) WITHOUT ROWID;
+INSERT INTO tombstones VALUES ('', 0, randomblob(32), 0);
 """
 _NEW_MESSAGES = """\
 CREATE VIEW new_messages AS
@@ -131,7 +140,7 @@ CREATE TABLE documents(
   row_id INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
   id TEXT NOT NULL, version INTEGER NOT NULL, create_time_us INTEGER NOT NULL, sha256 TEXT NOT NULL,
   tokens INTEGER NOT NULL, chunk_count INTEGER NOT NULL, chunking TEXT NOT NULL,
-  header INTEGER NOT NULL, first_chunk INTEGER NOT NULL, bytes INTEGER NOT NULL DEFAULT 0,
+  header INTEGER NOT NULL, first_chunk INTEGER NOT NULL, bytes INTEGER NOT NULL DEFAULT 0, layout BLOB,
   UNIQUE(namespace, session_id, user_id, id)
 );
 CREATE TABLE texts(row_id INTEGER PRIMARY KEY, text BLOB, tokens INTEGER, crc INTEGER);
@@ -142,7 +151,7 @@ CREATE TABLE records(
   time_us INTEGER NOT NULL, until_us INTEGER NOT NULL, body INTEGER NOT NULL, bytes INTEGER NOT NULL DEFAULT 0,
   UNIQUE(namespace, session_id, user_id, kind, id)
 );
-{_RECORD_INDEXES}{_NEW_MESSAGES}{_ERASED_MESSAGES}"""
+{_RECORD_INDEXES}{_TOMBSTONES}{_NEW_MESSAGES}{_ERASED_MESSAGES}"""
 
 VERSION_3 = """
 CREATE TABLE notes(
@@ -216,7 +225,10 @@ UPDATE messages SET id_hash = id_hash((SELECT l.id FROM log l WHERE l.lsn = mess
 CREATE INDEX message_ids ON messages(session, id_hash);
 """
 
-VERSION_7 = f"{_ERASED_MESSAGES}"
+# Documents of earlier versions have no layout: the white space between their chunks is not known.
+VERSION_7 = f"""
+ALTER TABLE documents ADD COLUMN layout BLOB;
+{_TOMBSTONES}{_ERASED_MESSAGES}"""
 
 SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
   FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.row_id)"""

@@ -43,7 +43,7 @@ _SAVE_UPDATE = "UPDATE messages SET lsn = ?, displayed_lsn = ?, flags = ?, score
 _ADD_BYTES = "UPDATE sessions SET bytes = bytes + ? WHERE row_id = ?"
 
 # Flags that only the journal sets: a revision cannot change them.
-_JOURNAL_FLAGS = Flag.PRUNED | Flag.SHORTENED
+_JOURNAL_FLAGS = Flag.PRUNED | Flag.SHORTENED | Flag.LEARNED
 
 
 def claim(transaction: Transaction, command: Claim) -> SessionHead:
@@ -72,11 +72,11 @@ def set_policy(transaction: Transaction, command: SetPolicy) -> PolicySet:
         head.policy = command.policy
         transaction.save_session(head)
         transaction.events.append(CommitEvent(head.key, head))
-    _save_policy(transaction, command.key, command.policy)
+    save_policy(transaction, command.key, command.policy)
     return PolicySet(head)
 
 
-def _save_policy(transaction: Transaction, key: SessionKey, policy: Policy | None) -> None:
+def save_policy(transaction: Transaction, key: SessionKey, policy: Policy | None) -> None:
     if policy is None:
         transaction.add_statement("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *key)
         return

@@ -71,6 +71,7 @@ class Transaction:
         self.revived: set[tuple[int, int]] = set()
         self.heads: dict[SessionKey, SessionHead | None] = {}
         self.message_rows: list[Sequence[Any]] = []
+        self.new_ids: list[tuple[int, int]] = []
         self.statements: list[Statement] = []
         self.events: list[CommitEvent] = []
         self.results: list[tuple[PendingCommand, Any]] = []
@@ -80,7 +81,7 @@ class Transaction:
         self._published_heads = published_heads
         self.can_include = CommandGroup().can_include
         self._rows_in_statements = 0
-        self._text_bytes = 0
+        self.text_bytes = 0
 
     @property
     def next_ids(self) -> NextIds:
@@ -116,7 +117,7 @@ class Transaction:
 
     @property
     def body_bytes(self) -> int:
-        return sum([len(row[BODY_COLUMN]) for row in self.message_rows]) + self._text_bytes
+        return sum([len(row[BODY_COLUMN]) for row in self.message_rows]) + self.text_bytes
 
     def add_statement(self, statement: str, *parameters: Any) -> None:
         self.statements.append((statement, parameters))
@@ -179,7 +180,7 @@ class Transaction:
         text_rows = [(row_id, text, tokens, zlib.crc32(text)) for row_id, (text, tokens) in enumerate(texts, first)]
         for start in range(0, len(texts), ROWS_PER_STATEMENT):
             self.statements.append(_insertion("texts", text_rows[start : start + ROWS_PER_STATEMENT]))
-        self._text_bytes += sum([len(text) for text, _ in texts])
+        self.text_bytes += sum([len(text) for text, _ in texts])
         return first
 
     def save_session(self, head: SessionHead) -> None:

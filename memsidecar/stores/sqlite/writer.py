@@ -25,6 +25,10 @@ from memsidecar.stores.contract import (
     EraseUser,
     ExpireMessages,
     ForgetMessages,
+    ImportDocument,
+    ImportMessages,
+    ImportRecords,
+    ImportSession,
     PendingCommand,
     PutDocument,
     SetPolicy,
@@ -40,6 +44,8 @@ from memsidecar.stores.sqlite.data_dir import Ballast, HighWaterMark
 from memsidecar.stores.sqlite.documents import delete_document, put_document
 from memsidecar.stores.sqlite.erase import erase, erase_user
 from memsidecar.stores.sqlite.erase_messages import expire_messages, forget_messages
+from memsidecar.stores.sqlite.imports import import_document, import_records, import_session
+from memsidecar.stores.sqlite.message_import import import_messages
 from memsidecar.stores.sqlite.records import delete_record, upsert_records
 from memsidecar.stores.sqlite.rows import position_of
 from memsidecar.stores.sqlite.schema import id_hash
@@ -79,6 +85,10 @@ COMMAND_HANDLERS: dict[type, Callable[[Transaction, Any], Any]] = {
     DeleteDocument: delete_document,
     UpsertRecords: upsert_records,
     DeleteRecord: delete_record,
+    ImportSession: import_session,
+    ImportMessages: import_messages,
+    ImportRecords: import_records,
+    ImportDocument: import_document,
 }
 
 
@@ -231,6 +241,8 @@ class Writer:
             self._seen_ids.start_session(row_id)
         for row in transaction.message_rows:
             self._seen_ids.add(row[SESSION_COLUMN], row[ID_HASH_COLUMN])
+        for session, hashed in transaction.new_ids:
+            self._seen_ids.add(session, hashed)
 
     def _complete(self, transaction: Transaction) -> None:
         for pending, result in transaction.results:

@@ -14,6 +14,9 @@ class Bookkeeping:
     def calibration(self, namespace: str, model: str) -> Calibration:
         return self._calibrations.get((namespace, model), Calibration())
 
+    def calibrated_models(self, namespace: str) -> list[str]:
+        return sorted(model for place, model in self._calibrations if place == namespace)
+
     def calibrate(self, command: Calibrate) -> Calibration:
         place = (command.namespace, command.model)
         self._calibrations[place] = command.step(self._calibrations.get(place, Calibration()))

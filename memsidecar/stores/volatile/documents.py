@@ -28,7 +28,7 @@ class DocumentTable:
         self._write = write
         self._check_quota = check_quota
         self._documents: dict[tuple[Owner, str], StoredDocument] = {}
-        self._last_row_id = 0
+        self.last_row_id = 0
 
     def put(self, command: PutDocument) -> DocumentPut:
         draft = command.document
@@ -44,10 +44,10 @@ class DocumentTable:
 
     def _put_text(self, draft: DocumentDraft, stored: StoredDocument | None) -> StoredDocument:
         if stored is None:
-            self._last_row_id += 1
-        row_id = self._last_row_id if stored is None else stored.row_id
+            self.last_row_id += 1
+        row_id = self.last_row_id if stored is None else stored.row_id
         version = self._write(EntryKind.DOCUMENT, draft.owner.namespace, -row_id)
-        document = replace(draft.stored(row_id, version), chunks=tuple(draft.chunks))
+        document = replace(draft.stored(row_id, version), chunks=tuple(draft.chunks), layout=draft.layout)
         self._documents[draft.owner, draft.id] = document
         return document
 
@@ -85,6 +85,10 @@ class DocumentTable:
         ids = sorted(name for owner, name in self._documents if owner == query.owner and name > query.after_id)
         return [_header(self._documents[query.owner, name]) for name in ids[: query.limit]]
 
+    def in_order(self) -> Sequence[StoredDocument]:
+        """Return all documents with their chunks, in the order of their row ids."""
+        return sorted(self._all(), key=lambda document: document.row_id)
+
     def by_version(self, lsn: int) -> StoredDocument | None:
         """Return the document, with its chunks, whose newest put has this lsn."""
         return next((document for document in self._all() if document.version == lsn), None)
@@ -102,7 +106,7 @@ class DocumentTable:
 
 
 def _header(document: StoredDocument) -> StoredDocument:
-    return replace(document, chunks=())
+    return replace(document, chunks=(), layout=b"")
 
 
 def _session(owner: Owner) -> SessionKey:

@@ -5,19 +5,34 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memsidecar.domain.errors import NotFound
-from memsidecar.stores.contract import Erase, EraseUser, ErasureCounts, Owner, RecordKind, StoredDocument
+from memsidecar.stores.contract import (
+    Erase,
+    EraseUser,
+    ErasureCounts,
+    Owner,
+    RecordKind,
+    StoredDocument,
+    Tombstone,
+    TombstoneKind,
+)
+from memsidecar.stores.tombstones import user_tombstones
 from memsidecar.stores.volatile.documents import DocumentTable
 from memsidecar.stores.volatile.records import RecordName, RecordTable
 from memsidecar.stores.volatile.session import Session
 
 
 class ErasurePlan(NamedTuple):
-    """What is removed. `deleted_sessions` is 0 if the session is only cleared."""
+    """What is removed. `deleted_sessions` is 0 if the session is only cleared.
+
+    `forgotten` are the names that imports must not bring back, with what came to be up to `newest_us`.
+    """
 
     sessions: Sequence[Session]
     documents: Sequence[StoredDocument]
     records: Sequence[RecordName]
     deleted_sessions: int
+    forgotten: Sequence[Tombstone] = ()
+    newest_us: int = 0
 
     @property
     def counts(self) -> ErasureCounts:
@@ -43,7 +58,11 @@ def plan_session(
     derived = records.erased_with(command.key, user_id, command.delete_session)
     if command.delete_session and not (session or owned or derived):
         raise NotFound(f"there is no session {command.key.session_id!r}")
-    return ErasurePlan([session] if session else [], owned, derived, int(command.delete_session))
+    sessions = [session] if session else []
+    if not command.delete_session:
+        return ErasurePlan(sessions, owned, derived, 0)
+    forgotten = [Tombstone(TombstoneKind.SESSION, (command.key.session_id,))]
+    return ErasurePlan(sessions, owned, derived, 1, forgotten, _newest_us(sessions, owned, derived, records))
 
 
 def plan_user(
@@ -57,4 +76,15 @@ def plan_user(
     owned = [document for each in sessions for document in documents.of_session(each.key)]
     owned = sorted((*owned, *documents.of_owner(owner)), key=lambda document: document.row_id)
     names = dict.fromkeys((*derived, *records.of_owner(owner)))
-    return ErasurePlan(sessions, owned, list(names), len(sessions))
+    forgotten = user_tombstones(command.user_id, [session.key.session_id for session in sessions])
+    newest_us = _newest_us(sessions, owned, list(names), records)
+    return ErasurePlan(sessions, owned, list(names), len(sessions), forgotten, newest_us)
+
+
+def _newest_us(
+    sessions: Sequence[Session], documents: Sequence[StoredDocument], names: Sequence[RecordName], records: RecordTable
+) -> int:
+    times = [message.original.time_us for session in sessions for message in session.messages]
+    times += [document.create_time_us for document in documents]
+    times += [record.time_us for name in names if (record := records.get(*name))]
+    return max(times, default=0)

@@ -4,20 +4,25 @@ import logging
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from memsidecar.domain.errors import ShuttingDown, SidecarError
 from memsidecar.domain.quota import QuotaLookup, Usage, no_quotas
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
     ANY_SIZE,
+    ArchivePage,
+    ArchivePosition,
     Calibration,
     Chunk,
+    Command,
     CommitEvent,
     CommitListener,
     DeadLetter,
     DocumentQuery,
     Erasure,
     ErasureCounts,
+    ImportCommand,
     JournalStats,
     LocatedMessage,
     LogEntries,
@@ -35,8 +40,8 @@ from memsidecar.stores.contract import (
     SessionQuery,
     StoredDocument,
 )
-from memsidecar.stores.volatile import change_feed
-from memsidecar.stores.volatile.session import Session
+from memsidecar.stores.volatile import archive, change_feed
+from memsidecar.stores.volatile.imports import apply_import
 from memsidecar.stores.volatile.state import JournalState
 
 log = logging.getLogger(__name__)
@@ -55,7 +60,7 @@ class VolatileJournal:
         with self._lock:
             self._check_open()
             try:
-                result = self._state.apply(pending.command)
+                result = self._apply(pending.command)
             except SidecarError as refusal:
                 pending.complete(error=refusal)
             except Exception as bug:  # commands carry callbacks of their callers: a failure there is their result
@@ -63,6 +68,9 @@ class VolatileJournal:
                 pending.complete(error=bug)
             else:
                 pending.complete(result)
+
+    def _apply(self, command: Command) -> Any:
+        return apply_import(self._state, command) if isinstance(command, ImportCommand) else self._state.apply(command)
 
     def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
         self._listeners.append((listener, only_invalidations))
@@ -106,7 +114,7 @@ class VolatileJournal:
             found = [
                 session.located(message)
                 for session in self._state.sessions.values()
-                if _is_in_scope(session, scope)
+                if session.is_in(scope)
                 for message in session.messages
                 if before_lsn is None or message.lsn < before_lsn
             ]
@@ -204,6 +212,38 @@ class VolatileJournal:
             self._check_open()
             return self._state.bookkeeping.dead_letters(task)
 
+    def archive_position(self) -> ArchivePosition:
+        with self._lock:
+            self._check_open()
+            return archive.read_position(self._state)
+
+    def archived_sessions(
+        self, scope: Scope, position: ArchivePosition, after_id: str, limit: int
+    ) -> Sequence[SessionHead]:
+        with self._lock:
+            self._check_open()
+            return archive.read_sessions(self._state, scope, position, after_id, limit)
+
+    def archived_records(self, scope: Scope, position: ArchivePosition, after: int) -> ArchivePage:
+        with self._lock:
+            self._check_open()
+            return archive.read_records(self._state, scope, position, after)
+
+    def archived_messages(self, scope: Scope, position: ArchivePosition, after_lsn: int) -> ArchivePage:
+        with self._lock:
+            self._check_open()
+            return archive.read_messages(self._state, scope, position, after_lsn)
+
+    def archived_documents(self, scope: Scope, position: ArchivePosition, after: int) -> ArchivePage:
+        with self._lock:
+            self._check_open()
+            return archive.read_documents(self._state, scope, position, after)
+
+    def calibrated_models(self, namespace: str) -> Sequence[str]:
+        with self._lock:
+            self._check_open()
+            return self._state.bookkeeping.calibrated_models(namespace)
+
     def usage(self, namespace: str) -> Usage:
         with self._lock:
             return self._state.usage(namespace)
@@ -218,14 +258,6 @@ class VolatileJournal:
     def _check_open(self) -> None:
         if self._closed:
             raise ShuttingDown()
-
-
-def _is_in_scope(session: Session, scope: Scope) -> bool:
-    return (
-        session.key.namespace == scope.namespace
-        and scope.user_id in ("", session.user_id)
-        and scope.session_id in ("", session.key.session_id)
-    )
 
 
 def _is_listed(head: SessionHead, query: SessionQuery) -> bool:

@@ -29,6 +29,8 @@ class RecordTable:
     def __init__(self, check_quota: Callable[[str, Usage], None]) -> None:
         self._check_quota = check_quota
         self._records: dict[RecordName, Record] = {}
+        self._row_ids: dict[RecordName, int] = {}
+        self.next_row_id = 1
 
     def upsert(self, command: UpsertRecords) -> RecordsUpserted:
         keys, owned = set(command.conflict_keys), self._of(command.owner, command.kind)
@@ -39,8 +41,18 @@ class RecordTable:
         for record_id in changes.deletes:
             self._records.pop(RecordName(command.owner, command.kind, record_id), None)
         for record_id, record in upserts.items():
-            self._records[RecordName(command.owner, command.kind, record_id)] = record
+            self._put(RecordName(command.owner, command.kind, record_id), record)
         return RecordsUpserted(tuple(upserts.values()), changes.result)
+
+    def _put(self, name: RecordName, record: Record) -> None:
+        if name not in self._records:
+            self._row_ids[name], self.next_row_id = self.next_row_id, self.next_row_id + 1
+        self._records[name] = record
+
+    def in_order(self) -> Iterator[tuple[int, RecordName, Record]]:
+        """Yield all records with their row ids, in the order of these."""
+        for name in sorted(self._records, key=lambda name: self._row_ids[name]):
+            yield self._row_ids[name], name, self._records[name]
 
     def _check_growth(self, command: UpsertRecords, upserts: Mapping[str, Record], deletes: Sequence[str]) -> None:
         stored = [self.get(command.owner, command.kind, record_id) for record_id in {*upserts, *deletes}]

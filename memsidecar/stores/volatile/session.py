@@ -9,11 +9,11 @@ from typing import NamedTuple
 from memsidecar.domain.errors import IdConflict, SessionOwnerMismatch
 from memsidecar.domain.message import Draft, Flag, Role, StoredMessage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
-from memsidecar.stores.contract import Added, LocatedMessage, MessageQuery, Revision
+from memsidecar.stores.contract import Added, LocatedMessage, MessageQuery, Revision, Scope
 from memsidecar.stores.message_encoding import message_bytes
 
 # Flags that only the journal sets: a revision cannot change them.
-_JOURNAL_FLAGS = Flag.PRUNED | Flag.SHORTENED
+_JOURNAL_FLAGS = Flag.PRUNED | Flag.SHORTENED | Flag.LEARNED
 
 
 @dataclass(slots=True)
@@ -67,6 +67,13 @@ class Session:
     last_sequence: int = 0
     messages: list[Message] = field(default_factory=list)
     open_calls: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def is_in(self, scope: Scope) -> bool:
+        return (
+            self.key.namespace == scope.namespace
+            and scope.user_id in ("", self.user_id)
+            and scope.session_id in ("", self.key.session_id)
+        )
 
     def find(self, message_id: str) -> Message | None:
         return next((message for message in self.messages if message.draft.id == message_id), None)

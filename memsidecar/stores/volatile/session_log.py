@@ -18,7 +18,7 @@ class SessionLog:
         self.sessions: dict[SessionKey, Session] = {}
         self.policies: dict[SessionKey, Policy] = {}
         self._notify = notify
-        self._last_row_id = 0
+        self.next_session = 1
         self._last_us = 0
 
     def head(self, session: Session) -> SessionHead:
@@ -37,39 +37,38 @@ class SessionLog:
         self._notify(CommitEvent(SessionKey(namespace, ""), None))
         return self._write(kind, namespace, row_id)
 
-    def _write_session_entry(self, session: Session, kind: EntryKind, sequence: int = 0) -> None:
+    def write_session_entry(self, session: Session, kind: EntryKind, sequence: int = 0) -> None:
         """Add a log entry of the session; its lsn becomes the session's version."""
         session.version = self._write(kind, session.key.namespace, session.row_id, sequence)
-        session.last_active_us = self._now_us()
+        session.last_active_us = self.now_us()
 
-    def _now_us(self) -> int:
+    def now_us(self) -> int:
         """Return a strictly increasing time, so that the order of activity is the order of commands."""
         self._last_us = max(time.time_ns() // 1000, self._last_us + 1)
         return self._last_us
 
-    def _find(self, key: SessionKey, user_id: str) -> Session | None:
+    def find(self, key: SessionKey, user_id: str) -> Session | None:
         session = self.sessions.get(key)
         if session is not None:
             session.check_user(user_id)
         return session
 
-    def _claim(self, key: SessionKey, user_id: str) -> Session:
+    def claim(self, key: SessionKey, user_id: str) -> Session:
         """Return the session, created if absent; the first user named becomes its user."""
         known = self.sessions.get(key)
-        session = known or self._create(key)
+        session = known or self.create(key)
         if user_id and not session.user_id:
             session.user_id = user_id
             if known:
-                self._write_session_entry(session, EntryKind.CLAIM)
+                self.write_session_entry(session, EntryKind.CLAIM)
         return session
 
-    def _create(self, key: SessionKey) -> Session:
-        self._last_row_id += 1
-        now_us = self._now_us()
-        self.sessions[key] = Session(key, self._last_row_id, now_us, now_us)
+    def create(self, key: SessionKey) -> Session:
+        row_id, self.next_session, now_us = self.next_session, self.next_session + 1, self.now_us()
+        self.sessions[key] = Session(key, row_id, now_us, now_us)
         return self.sessions[key]
 
-    def _publish(self, session: Session, **event: Any) -> SessionHead:
+    def publish(self, session: Session, **event: Any) -> SessionHead:
         head = self.head(session)
         self._notify(CommitEvent(session.key, head, **event))
         return head

@@ -31,6 +31,7 @@ from memsidecar.stores.contract import (
     PutDocument,
     RecordsUpserted,
     SetPolicy,
+    Tombstone,
     UpdateMessage,
     UpdateWindow,
     UpdateWindowExclusive,
@@ -53,9 +54,10 @@ class JournalState(SessionLog):
 
     def __init__(self, notify: Callable[[CommitEvent], None], quotas: QuotaLookup) -> None:
         super().__init__(notify)
-        self.documents = DocumentTable(self._write_document_entry, self._check_quota)
-        self.records = RecordTable(self._check_quota)
+        self.documents = DocumentTable(self._write_document_entry, self.check_quota)
+        self.records = RecordTable(self.check_quota)
         self.bookkeeping = Bookkeeping()
+        self.tombstones: dict[tuple[str, Tombstone], int] = {}
         self._quotas = quotas
 
     def apply(self, command: Command) -> Any:
@@ -69,7 +71,7 @@ class JournalState(SessionLog):
         )
         return Usage(len(sessions), len(messages), size)
 
-    def _check_quota(self, namespace: str, change: Usage) -> None:
+    def check_quota(self, namespace: str, change: Usage) -> None:
         """Raise QuotaExceeded if the change exceeds the quota. Usage is recounted: only where there is a quota."""
         quota = self._quotas(namespace)
         if quota != NO_QUOTA:
@@ -77,15 +79,15 @@ class JournalState(SessionLog):
 
     def _append(self, command: Append) -> Appended:
         command.check_predecessor()
-        known = self._find(command.key, command.user_id) or Session(command.key, 0, 0, 0)
+        known = self.find(command.key, command.user_id) or Session(command.key, 0, 0, 0)
         new = known.new_drafts(command.drafts)
         if new and command.expected_sequence not in (None, known.last_sequence):
             raise SequenceMismatch(command.expected_sequence or 0, known.last_sequence)
-        self._check_quota(command.key.namespace, self._growth(known, new))
-        session = self._claim(command.key, command.user_id)
+        self.check_quota(command.key.namespace, self._growth(known, new))
+        session = self.claim(command.key, command.user_id)
         appended = [self._append_one(session, draft) for draft in new]
         revived = session.revive({message.exchange for message in appended if message.exchange})
-        head = self._publish(session, appended=appended, reload=revived)
+        head = self.publish(session, appended=appended, reload=revived)
         return Appended(head, list(session.added(command.drafts, new)))
 
     def _growth(self, known: Session, new: Sequence[Draft]) -> Usage:
@@ -100,24 +102,24 @@ class JournalState(SessionLog):
         stored = StoredMessage(
             sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body
         )
-        self._write_session_entry(session, EntryKind.MESSAGE, sequence)
+        self.write_session_entry(session, EntryKind.MESSAGE, sequence)
         session.messages.append(Message(draft, session.version, stored, stored))
         session.last_sequence = sequence
         return stored
 
     def _update_message(self, command: UpdateMessage) -> MessageUpdated:
-        session = self._find(command.key, command.user_id)
+        session = self.find(command.key, command.user_id)
         message = session.find(command.message_id) if session else None
         if session is None or message is None:
             raise NotFound(f"there is no message {command.message_id!r} in this session")
         original, displayed = command.revise(message.original), command.revise(message.displayed)
-        self._check_quota(command.key.namespace, Usage(bytes=len(original.body) - len(message.original.body)))
+        self.check_quota(command.key.namespace, Usage(bytes=len(original.body) - len(message.original.body)))
         message.revise(original, displayed)
-        self._claim(command.key, command.user_id)
-        self._write_session_entry(session, EntryKind.ANNOTATION, message.original.sequence)
+        self.claim(command.key, command.user_id)
+        self.write_session_entry(session, EntryKind.ANNOTATION, message.original.sequence)
         if message.displayed.flags & Flag.SHORTENED:
-            self._write_session_entry(session, EntryKind.WINDOW)
-        return MessageUpdated(self._publish(session, replaced=(message.displayed,)), message.displayed)
+            self.write_session_entry(session, EntryKind.WINDOW)
+        return MessageUpdated(self.publish(session, replaced=(message.displayed,)), message.displayed)
 
     def _update_window(self, command: UpdateWindow) -> WindowUpdated:
         session = self.sessions.get(command.key)
@@ -130,13 +132,13 @@ class JournalState(SessionLog):
                 raise NotFound(f"message {sequence} is not in the window")
         for shortened in command.shortened:
             window[shortened.sequence].shorten(shortened)
-            self._write_session_entry(session, EntryKind.WINDOW)
+            self.write_session_entry(session, EntryKind.WINDOW)
         replaced = [window[shortened.sequence].displayed for shortened in command.shortened]
         for sequence in removed:
             window[sequence].prune()
         if removed:
-            self._write_session_entry(session, EntryKind.WINDOW)
-        return WindowUpdated(self._publish(session, removed=removed, replaced=replaced), command.result)
+            self.write_session_entry(session, EntryKind.WINDOW)
+        return WindowUpdated(self.publish(session, removed=removed, replaced=replaced), command.result)
 
     def _update_window_exclusive(self, command: UpdateWindowExclusive) -> WindowUpdated:
         return self._update_window(command.decide())
@@ -144,34 +146,34 @@ class JournalState(SessionLog):
     def erasure_counts(self, command: Erasure) -> ErasureCounts:
         if isinstance(command, ForgetMessages | ExpireMessages):
             return plan_messages(self.sessions, self.records, command).counts
-        return self._plan_erasure(command).counts
+        return self.plan_erasure(command).counts
 
     def _erase_messages(self, command: ForgetMessages | ExpireMessages) -> Erased:
         plan = plan_messages(self.sessions, self.records, command)
         session = plan.session
         if isinstance(command, ForgetMessages):
-            self._claim(command.key, command.user_id)
+            self.claim(command.key, command.user_id)
         if not plan.messages:
             return Erased(self.head(session), plan.counts)
         for message in plan.pruned:
             message.prune()
         if plan.pruned:
-            self._write_session_entry(session, EntryKind.WINDOW)
+            self.write_session_entry(session, EntryKind.WINDOW)
         for message in plan.messages:
-            self._write_session_entry(session, EntryKind.MESSAGE_ERASURE, message.original.sequence)
+            self.write_session_entry(session, EntryKind.MESSAGE_ERASURE, message.original.sequence)
         plan.remove(self.records)
-        return Erased(self._publish(session, reload=True), plan.counts)
+        return Erased(self.publish(session, reload=True), plan.counts)
 
-    def _plan_erasure(self, command: Erase | EraseUser) -> ErasurePlan:
+    def plan_erasure(self, command: Erase | EraseUser) -> ErasurePlan:
         if isinstance(command, Erase):
-            return plan_session(self._find(command.key, command.user_id), self.documents, self.records, command)
+            return plan_session(self.find(command.key, command.user_id), self.documents, self.records, command)
         user = (command.namespace, command.user_id)
         sessions = [each for each in self.sessions.values() if (each.key.namespace, each.user_id) == user]
         return plan_user(sessions, self.documents, self.records, command)
 
     def _erase(self, command: Erase) -> Erased:
-        plan = self._plan_erasure(command)
-        self._remove(plan)
+        plan = self.plan_erasure(command)
+        self._remove(command.key.namespace, plan)
         if plan.sessions and not command.delete_session:
             return Erased(self._recreate(plan.sessions[0], command.user_id), plan.counts)
         if plan.sessions or plan.records:
@@ -180,8 +182,8 @@ class JournalState(SessionLog):
         return Erased(None, plan.counts)
 
     def _erase_user(self, command: EraseUser) -> Erased:
-        plan = self._plan_erasure(command)
-        self._remove(plan)
+        plan = self.plan_erasure(command)
+        self._remove(command.namespace, plan)
         for session in plan.sessions:
             self.policies.pop(session.key, None)
             self._notify(CommitEvent(session.key, None, reload=True))
@@ -189,40 +191,43 @@ class JournalState(SessionLog):
             self._notify(CommitEvent(SessionKey(command.namespace, ""), None, reload=True))
         return Erased(None, plan.counts)
 
-    def _remove(self, plan: ErasurePlan) -> None:
+    def _remove(self, namespace: str, plan: ErasurePlan) -> None:
+        for tombstone in plan.forgotten:
+            before_us = self.tombstones.get((namespace, tombstone), 0)
+            self.tombstones[namespace, tombstone] = max(before_us, self.now_us(), plan.newest_us)
         for session in plan.sessions:
-            self._write_session_entry(session, EntryKind.ERASURE)
+            self.write_session_entry(session, EntryKind.ERASURE)
             del self.sessions[session.key]
         self.records.remove(plan.records)
         self.documents.remove(plan.documents)
 
     def _recreate(self, before: Session, user_id: str) -> SessionHead:
         """Create the same session, empty, under a new row id."""
-        session = self._create(before.key)
+        session = self.create(before.key)
         session.user_id, session.version = before.user_id or user_id, before.version
         session.last_sequence, session.create_time_us = before.last_sequence, before.create_time_us
-        return self._publish(session, reload=True)
+        return self.publish(session, reload=True)
 
     def _claim_session(self, command: Claim) -> SessionHead:
-        known = self._find(command.key, command.user_id)
-        self._check_quota(command.key.namespace, Usage(sessions=int(known is None)))
+        known = self.find(command.key, command.user_id)
+        self.check_quota(command.key.namespace, Usage(sessions=int(known is None)))
         user_before = known.user_id if known else None
-        session = self._claim(command.key, command.user_id)
-        return self.head(session) if session.user_id == user_before else self._publish(session)
+        session = self.claim(command.key, command.user_id)
+        return self.head(session) if session.user_id == user_before else self.publish(session)
 
     def _set_policy(self, command: SetPolicy) -> PolicySet:
-        known = self._find(command.key, command.user_id)
+        known = self.find(command.key, command.user_id)
         if known is None and command.key.session_id:
-            self._check_quota(command.key.namespace, Usage(sessions=1))
+            self.check_quota(command.key.namespace, Usage(sessions=1))
         self.policies.pop(command.key, None)
         if command.policy is not None:
             self.policies[command.key] = command.policy
         if not command.key.session_id:
             return PolicySet(None)
-        return PolicySet(self._publish(self._claim(command.key, command.user_id)))
+        return PolicySet(self.publish(self.claim(command.key, command.user_id)))
 
     def _add_dead_letter(self, command: AddDeadLetter) -> None:
-        self.bookkeeping.add_dead_letter(command, self._now_us())
+        self.bookkeeping.add_dead_letter(command, self.now_us())
 
     def _upsert_records(self, command: UpsertRecords) -> RecordsUpserted:
         if command.derived_from is not None:
