@@ -29,7 +29,7 @@ class ArtifactHandlers:
         preview_tokens = at_least("preview_tokens", request.preview_tokens, 0)
         self.artifacts.validator.check(request.artifact, bool(message_id))
         put = PutArtifactRequest(key, request.user_id, request.artifact, message_id, preview_tokens)
-        return pb.PutArtifactResponse(artifact=_artifact(await self.executors.run_write(self.artifacts.put, put)))
+        return pb.PutArtifactResponse(artifact=encode_artifact(await self.executors.run_write(self.artifacts.put, put)))
 
     async def list_artifacts(self, request: pb.ListArtifactsRequest) -> pb.ListArtifactsResponse:
         key, size = key_of(request), page_size_of(request.page_size)
@@ -37,7 +37,7 @@ class ArtifactHandlers:
         artifacts, last = await self.executors.run_read(self.artifacts.page, key, request.user_id, after, size, now_us)
         token = self.page_tokens.encode(request, last)
         return pb.ListArtifactsResponse(
-            artifacts=[_artifact(artifact) for artifact in artifacts], next_page_token=token
+            artifacts=[encode_artifact(artifact) for artifact in artifacts], next_page_token=token
         )
 
     async def delete_artifact(self, request: pb.DeleteArtifactRequest) -> pb.DeleteArtifactResponse:
@@ -47,7 +47,7 @@ class ArtifactHandlers:
         return pb.DeleteArtifactResponse()
 
 
-def _artifact(stored: StoredArtifact) -> pb.Artifact:
+def encode_artifact(stored: StoredArtifact) -> pb.Artifact:
     return pb.Artifact(
         id=stored.id,
         source=stored.source,

@@ -35,10 +35,10 @@ class DocumentHandlers:
         owner = await self.executors.run_write(self.documents.claim, *scope)
         existing = await self.executors.run_read(self.documents.known, owner, request.document)
         if existing is not None:
-            return pb.PutDocumentResponse(document=_document(existing), unchanged=True)
+            return pb.PutDocumentResponse(document=encode_document(existing), unchanged=True)
         draft = await self.executors.run_chunk(self.documents.validator, owner, request.document)
         put: DocumentPut = await self.executors.wait_for(self.documents.submit_put(draft, self.executors.on_done))
-        return pb.PutDocumentResponse(document=_document(put.document), unchanged=put.unchanged)
+        return pb.PutDocumentResponse(document=encode_document(put.document), unchanged=put.unchanged)
 
     async def list_documents(self, request: pb.ListDocumentsRequest) -> pb.ListDocumentsResponse:
         scope, size = scope_of(request), page_size_of(request.page_size)
@@ -46,7 +46,7 @@ class DocumentHandlers:
         documents, more = await self.executors.run_read(self._documents_page, scope, after_id, size)
         token = self.page_tokens.encode(request, (documents[-1].id,) if more else None)
         return pb.ListDocumentsResponse(
-            documents=[_document(document) for document in documents], next_page_token=token
+            documents=[encode_document(document) for document in documents], next_page_token=token
         )
 
     def _documents_page(self, scope: ScopeIds, after_id: str, size: int) -> tuple[Sequence[StoredDocument], bool]:
@@ -80,7 +80,7 @@ def _query_of(request: pb.SearchDocumentsRequest) -> str:
     return query_of(request.query)
 
 
-def _document(stored: StoredDocument) -> pb.Document:
+def encode_document(stored: StoredDocument) -> pb.Document:
     return pb.Document(
         id=stored.id,
         title=stored.title,

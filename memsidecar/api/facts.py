@@ -28,7 +28,7 @@ class FactHandlers:
     async def put_facts(self, request: pb.PutFactsRequest) -> pb.PutFactsResponse:
         pending = await self.executors.run_write(self._submit_put, request)
         upserted: RecordsUpserted = await self.executors.wait_for(pending)
-        return pb.PutFactsResponse(facts=[_fact(fact) for fact in upserted.result])
+        return pb.PutFactsResponse(facts=[encode_fact(fact) for fact in upserted.result])
 
     def _submit_put(self, request: pb.PutFactsRequest) -> PendingCommand:
         scope = require_owner(request)
@@ -45,7 +45,7 @@ class FactHandlers:
         page = FactQuery(types, request.include_history, page_size_of(request.page_size), after)
         facts, last = await self.executors.run_read(self._facts_page, scope, page)
         token = self.page_tokens.encode(request, last)
-        return pb.ListFactsResponse(facts=[_fact(fact) for fact in facts], next_page_token=token)
+        return pb.ListFactsResponse(facts=[encode_fact(fact) for fact in facts], next_page_token=token)
 
     def _facts_page(
         self, scope: ScopeIds, page: FactQuery
@@ -66,7 +66,7 @@ def _types_of(types: Sequence[int]) -> frozenset[FactType]:
     return frozenset(map(FactType, types))
 
 
-def _fact(fact: KnownFact) -> pb.Fact:
+def encode_fact(fact: KnownFact) -> pb.Fact:
     return pb.Fact(
         id=fact.id,
         type=cast(pb.FactType, int(fact.type)),

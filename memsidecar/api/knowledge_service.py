@@ -65,7 +65,7 @@ class SummaryHandlers:
 
     async def get_summary(self, request: pb.GetSummaryRequest) -> pb.GetSummaryResponse:
         summary = await self.executors.run_read(self._get, key_of(request), request.user_id)
-        return pb.GetSummaryResponse(summary=_summary(summary))
+        return pb.GetSummaryResponse(summary=encode_summary(summary))
 
     def _get(self, key: SessionKey, user_id: str) -> RollingSummary | None:
         return self.summary_updater.store.get_committed(key) if self.read.head(key, user_id) else None
@@ -73,7 +73,7 @@ class SummaryHandlers:
     async def summarize(self, request: pb.SummarizeRequest) -> pb.SummarizeResponse:
         max_tokens = limit_of("max_tokens", request.max_tokens, 0, MAX_SUMMARY_TOKENS)
         summary = await self.executors.run_model(self._summarize, key_of(request), request.user_id, max_tokens)
-        return pb.SummarizeResponse(summary=_summary(summary))
+        return pb.SummarizeResponse(summary=encode_summary(summary))
 
     def _summarize(self, key: SessionKey, user_id: str, max_tokens: int) -> RollingSummary | None:
         """Summarize up to the newest message. Returns the existing summary when the model is unavailable."""
@@ -101,7 +101,7 @@ class PatternHandler:
         return await run(self.procedural.patterns, owner, request.refresh)
 
 
-def _summary(summary: RollingSummary | None) -> pb.Summary | None:
+def encode_summary(summary: RollingSummary | None) -> pb.Summary | None:
     if summary is None:
         return None
     return pb.Summary(

@@ -23,7 +23,7 @@ _NONCE_BYTES = 8
 _MAC_BYTES = 10
 _MAX_TOKEN_CHARACTERS = 1_024
 "The longest cursor is an id of 256 bytes and two numbers."
-_PAGE_FIELDS = ("page_token", "page_size", "limit")
+_PAGE_FIELDS = ("page_token", "page_size", "limit", "cursor")
 "The fields of a request that may differ from page to page."
 _FORMATS = {int: ">q", float: ">d", str: ">I"}
 "Numbers have a fixed width: the length of a token must not depend on an lsn. A text follows its length."
@@ -46,18 +46,19 @@ class PageTokens:
         raw = nonce + self._mac(nonce, encrypted, request, types) + encrypted
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
-    def decode(self, request: Any, *types: type) -> tuple[Any, ...] | None:
+    def decode(self, request: Any, *types: type, field: str = "page_token") -> tuple[Any, ...] | None:
         """Return the cursor of a request's token, values of these types; None for the first page.
 
         Raises InvalidField for the token of another request.
         """
-        if not request.page_token:
+        token = getattr(request, field)
+        if not token:
             return None
-        raw = _from_base64(request.page_token)
+        raw = _from_base64(token, field)
         nonce, mac = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _MAC_BYTES]
         encrypted = raw[_NONCE_BYTES + _MAC_BYTES :]
         if not secrets.compare_digest(mac, self._mac(nonce, encrypted, request, types)):
-            raise InvalidField("page_token", "is not a token of this request; only the size of the page may change")
+            raise InvalidField(field, "is not a token of this request; only the size of the page may change")
         return _unpack(self._apply_keystream(nonce, encrypted), types)
 
     def _apply_keystream(self, nonce: bytes, text: bytes) -> bytes:
@@ -103,10 +104,10 @@ def _unpack(plain: bytes, types: Sequence[type]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _from_base64(token: str) -> bytes:
+def _from_base64(token: str, field: str) -> bytes:
     if len(token) > _MAX_TOKEN_CHARACTERS:
-        raise InvalidField("page_token", "is not a token of this server")
+        raise InvalidField(field, "is not a token of this server")
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidField("page_token", "is not a token of this server") from None
+        raise InvalidField(field, "is not a token of this server") from None

@@ -6,21 +6,22 @@ from typing import ClassVar, cast
 
 from google.protobuf.descriptor import ServiceDescriptor
 
+from memsidecar.api.archive_export import ExportHandler
+from memsidecar.api.archive_import import ImportHandler
 from memsidecar.api.executors import Executors
 from memsidecar.api.handlers import Handler
 from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.wire import (
-    at_least,
     key_of,
     namespace_of,
     page_size_of,
+    parse_policy,
     policy_of,
     receipt_of,
     session_of,
-    strategy_of,
 )
 from memsidecar.domain.ids import check_id, optional_id
-from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.layers.background.task import SessionWatermarks
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.stores.contract import Erase, Erased, EraseUser, Erasure, SessionQuery
@@ -30,13 +31,15 @@ from memsidecar.v1 import session_pb2 as pb
 @dataclass(frozen=True)
 class SessionService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["SessionService"]
-    not_implemented: ClassVar[frozenset[str]] = frozenset({"Export", "Import", "Watch"})
+    not_implemented: ClassVar[frozenset[str]] = frozenset({"Watch"})
 
     memory: WorkingMemory
     executors: Executors
     page_tokens: PageTokens
     watermarks: SessionWatermarks
     is_indexed: bool
+    archive_export: ExportHandler
+    archive_import: ImportHandler
 
     def rpcs(self) -> Mapping[str, Handler]:
         return {
@@ -46,6 +49,8 @@ class SessionService:
             "DeleteSession": self.delete_session,
             "ForgetMessage": self.forget_message,
             "ForgetUser": self.forget_user,
+            "Export": self.archive_export.export,
+            "Import": self.archive_import.import_records,
         }
 
     async def list_sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
@@ -61,7 +66,7 @@ class SessionService:
         return await self.executors.run_read(self._get, key_of(request), request.user_id)
 
     async def set_policy(self, request: pb.SetPolicyRequest) -> pb.SetPolicyResponse:
-        policy = _parse_policy(request.policy) if request.HasField("policy") else None
+        policy = parse_policy(request.policy) if request.HasField("policy") else None
         user_id = optional_id("user_id", request.user_id)
         key = SessionKey(namespace_of(request), optional_id("session_id", request.session_id))
         stored = await self.executors.run_write(self.memory.policies.set, key, user_id, policy)
@@ -108,12 +113,3 @@ class SessionService:
 
 def _cursor(head: SessionHead) -> tuple[int, str]:
     return head.last_active_us, head.key.session_id
-
-
-def _parse_policy(policy: pb.SessionPolicy) -> Policy:
-    return Policy(
-        auto_prune_tokens=at_least("policy.auto_prune_tokens", policy.auto_prune_tokens, 0),
-        strategy=strategy_of("policy.strategy", policy.strategy),
-        model=optional_id("policy.model", policy.model),
-        summarize=policy.summarize,
-    )

@@ -124,6 +124,15 @@ def strategy_of(field: str, value: int) -> Strategy:
     return Strategy(value or Strategy.RECENCY)
 
 
+def parse_policy(policy: session_pb2.SessionPolicy) -> Policy:
+    return Policy(
+        auto_prune_tokens=at_least("policy.auto_prune_tokens", policy.auto_prune_tokens, 0),
+        strategy=strategy_of("policy.strategy", policy.strategy),
+        model=optional_id("policy.model", policy.model),
+        summarize=policy.summarize,
+    )
+
+
 def policy_of(policy: Policy | None) -> session_pb2.SessionPolicy | None:
     if policy is None:
         return None

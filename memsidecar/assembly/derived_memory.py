@@ -52,9 +52,12 @@ class DerivedMemory:
     @property
     def completed(self) -> dict[str, CompletedLsn]:
         """By the name that clients see, the lsn up to which a task has processed a namespace."""
-        facts = self.fact_tasks[0].name
         tasks = {task.name: task.completed_lsn for task in (self.summary_task, self.procedural)}
-        return {facts: lambda namespace: min(task.completed_lsn(namespace) for task in self.fact_tasks), **tasks}
+        return {self.fact_tasks[0].name: self.learned_lsn, **tasks}
+
+    def learned_lsn(self, namespace: str) -> int:
+        """Return the lsn up to which all facts of a namespace are extracted."""
+        return min(task.completed_lsn(namespace) for task in self.fact_tasks)
 
 
 def open_derived_memory(

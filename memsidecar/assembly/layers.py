@@ -28,6 +28,7 @@ from memsidecar.tokens.registry import Counters
 class Layers:
     """The memory layers, as the services use them."""
 
+    journal: Journal
     working: WorkingMemory
     episodic: EpisodicMemory
     documents: Documents
@@ -65,6 +66,7 @@ def open_layers(
         derivations=DERIVATIONS,
     )
     return Layers(
+        journal=journal,
         working=working,
         episodic=episodic,
         documents=Documents(journal, components.document_validator(settings, counters)),

@@ -15,6 +15,9 @@ from contextlib import ExitStack, contextmanager, suppress
 import uvloop
 
 from memsidecar.api.add import AddHandlers
+from memsidecar.api.archive_export import ExportHandler
+from memsidecar.api.archive_import import ImportHandler
+from memsidecar.api.archive_record import RecordParser
 from memsidecar.api.artifacts import ArtifactHandlers
 from memsidecar.api.documents import DocumentHandlers
 from memsidecar.api.executors import Executors
@@ -33,6 +36,7 @@ from memsidecar.assembly import components
 from memsidecar.assembly.layers import Layers, build_context_handler, open_layers
 from memsidecar.assembly.security import SecurityFiles, admission, open_security_files
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
+from memsidecar.layers.archive.export import Exporter
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import ChunkSearcher
 from memsidecar.settings import Settings
@@ -118,7 +122,7 @@ def _server(
     tls = files.tls()
     return Server(
         _handler_factory(settings, files, limits),
-        _services(settings, layers, executors),
+        _services(settings, layers, executors, limits),
         settings.max_request_bytes,
         tls.authenticator() if tls else None,
     )
@@ -133,7 +137,7 @@ def _handler_factory(settings: Settings, files: SecurityFiles, limits: InFlightL
     )
 
 
-def _services(settings: Settings, layers: Layers, executors: Executors) -> tuple[Service, ...]:
+def _services(settings: Settings, layers: Layers, executors: Executors, limits: InFlightLimits) -> tuple[Service, ...]:
     memory, episodic = layers.working, layers.episodic
     page_tokens = PageTokens(page_key(settings))
     find_chunks = ChunkSearcher(episodic.hits, episodic.limits.weights)
@@ -146,7 +150,17 @@ def _services(settings: Settings, layers: Layers, executors: Executors) -> tuple
             search=SearchHandler(memory, episodic, executors, page_tokens),
             build_context=build_context_handler(settings, layers, find_chunks, executors),
         ),
-        SessionService(memory, executors, page_tokens, layers.watermarks, is_indexed=settings.index != "off"),
+        SessionService(
+            memory,
+            executors,
+            page_tokens,
+            layers.watermarks,
+            is_indexed=settings.index != "off",
+            archive_export=ExportHandler(
+                Exporter(layers.journal, layers.derived.learned_lsn), executors, page_tokens, limits.streams
+            ),
+            archive_import=_import_handler(settings, layers, executors, limits),
+        ),
         KnowledgeService(
             facts=FactHandlers(executors, layers.derived.facts, page_tokens),
             artifacts=ArtifactHandlers(executors, layers.artifacts, page_tokens),
@@ -161,6 +175,20 @@ def _services(settings: Settings, layers: Layers, executors: Executors) -> tuple
             summaries=SummaryHandlers(executors, memory.read, layers.derived.summary_updater),
             patterns=PatternHandler(executors, layers.derived.facts, layers.derived.procedural),
         ),
+    )
+
+
+def _import_handler(settings: Settings, layers: Layers, executors: Executors, limits: InFlightLimits) -> ImportHandler:
+    validator = layers.working.add.validator
+    return ImportHandler(
+        parser=RecordParser(validator, layers.artifacts.validator, settings.max_message_bytes),
+        memory=layers.working,
+        facts=layers.derived.facts,
+        artifacts=layers.artifacts,
+        documents=layers.documents,
+        summaries=layers.derived.summary_updater.store,
+        executors=executors,
+        streams=limits.streams,
     )
 
 

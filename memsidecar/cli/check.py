@@ -64,7 +64,7 @@ def run_check(arguments: Namespace) -> int:
     """Run the check and return the exit code. Steps are printed on standard output, errors on standard error."""
     try:
         options = client_options(arguments, client_environment())
-        with _channel(options) as channel:
+        with open_channel(options) as channel:
             _check(options, channel)
     except (UsageError, CheckFailed) as error:
         print(f"memsidecar check: {error}", file=sys.stderr)
@@ -72,7 +72,7 @@ def run_check(arguments: Namespace) -> int:
     return 0
 
 
-def _channel(options: ClientOptions) -> grpc.Channel:
+def open_channel(options: ClientOptions) -> grpc.Channel:
     if not options.tls:
         return grpc.insecure_channel(options.target, options=_OPTIONS)
     credentials = grpc.ssl_channel_credentials(options.ca, options.key, options.certificate)
@@ -110,7 +110,7 @@ def _problem(options: ClientOptions, channel: grpc.Channel) -> str | None:
             answer = health.Check(
                 health_pb2.HealthCheckRequest(service=SERVICE),
                 timeout=PROBE_SECONDS,
-                metadata=_credentials(options.token),
+                metadata=credentials(options.token),
             )
     except _Unavailable as error:
         return connection_hint(str(error), secure=options.tls)
@@ -166,10 +166,10 @@ class CheckSession:
         return memory_pb2_grpc.MemoryServiceStub(self.channel)  # type: ignore[no-untyped-call]
 
     def _call(self, method: Callable[..., Any], request: object) -> Any:
-        return method(request, timeout=CALL_SECONDS, metadata=_credentials(self.token))
+        return method(request, timeout=CALL_SECONDS, metadata=credentials(self.token))
 
 
-def _credentials(token: str) -> tuple[tuple[str, str], ...]:
+def credentials(token: str) -> tuple[tuple[str, str], ...]:
     return (("authorization", f"Bearer {token}"),) if token else ()
 
 

@@ -23,6 +23,7 @@ from memsidecar.layers.text_analysis import MAX_QUERY_TERMS, content_terms, stem
 from memsidecar.stores.contract import (
     CommitEvent,
     DeleteRecord,
+    ImportRecords,
     Journal,
     MessageVersions,
     Owner,
@@ -142,6 +143,9 @@ class Artifacts:
         owner = owner_of(key)
         command = DeleteRecord(owner, RecordKind.ARTIFACT, artifact_id)
         return self._submit(PendingCommand(command, self._cache.invalidating(owner, on_done)))
+
+    def submit_import(self, command: ImportRecords, on_done: DoneCallback) -> PendingCommand:
+        return self._submit(PendingCommand(command, self._cache.invalidating(command.owner, on_done)))
 
     def check_owner(self, key: SessionKey, user_id: str) -> None:
         check_owner(self._journal.head(key), user_id)

@@ -11,7 +11,8 @@ from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.domain.ids import check_id
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.documents.chunker import Chunker
+from memsidecar.layers.documents.chunker import Chunker, ChunkSpan
+from memsidecar.layers.documents.layout import encode_layout
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES, check_metadata, check_time
 from memsidecar.layers.ownership import check_owner, claim
 from memsidecar.layers.record_cache import RecordCache
@@ -78,6 +79,7 @@ class DocumentValidator:
     def __call__(self, owner: Owner, document: Document) -> DocumentDraft:
         """Return the draft of a document. It must have passed `check`."""
         document.DiscardUnknownFields()
+        spans = self._spans(document.text)
         return DocumentDraft(
             owner=owner,
             id=document.id,
@@ -89,14 +91,15 @@ class DocumentValidator:
             sha256=_digest(document),
             tokens=self.chunker.counter.count(document.text),
             chunking=self.chunker.name,
-            chunks=self._chunks(document.text),
+            chunks=[Chunk(span.text, span.tokens) for span in spans],
+            layout=encode_layout(document.text, spans),
         )
 
-    def _chunks(self, text: str) -> Sequence[Chunk]:
-        chunks = [Chunk(span.text, span.tokens) for span in islice(self.chunker(text), MAX_CHUNKS + 1)]
-        if len(chunks) > MAX_CHUNKS:
+    def _spans(self, text: str) -> Sequence[ChunkSpan]:
+        spans = list(islice(self.chunker(text), MAX_CHUNKS + 1))
+        if len(spans) > MAX_CHUNKS:
             raise TooLarge(f"document.text makes more than {MAX_CHUNKS} chunks")
-        return chunks
+        return spans
 
 
 def _digest(document: Document) -> str:

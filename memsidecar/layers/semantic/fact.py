@@ -1,7 +1,7 @@
 """Fact: its record, and the validation of a fact that a client puts."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import NamedTuple, cast
 
@@ -140,6 +140,19 @@ def parse_fact(fact: Fact, field: str, session_id: str) -> PutFact:
         erased_with=session_id if sources else "",
     )
     return PutFact(known, undated=not any(map(fact.HasField, _TIMES)))
+
+
+def parse_archived_fact(fact: Fact, field: str, erased_with: str) -> KnownFact:
+    """Return a validated fact of an archive: id, origin and end are kept."""
+    known = parse_fact(fact, field, "").fact
+    until_us = max(check_time(f"{field}.valid_until", fact.valid_until), 1) if fact.HasField("valid_until") else 0
+    return replace(
+        known,
+        id=check_id(f"{field}.id", fact.id),
+        origin=optional_id(f"{field}.origin", fact.origin) or CLIENT,
+        until_us=until_us,
+        erased_with=erased_with,
+    )
 
 
 def _check_value(field: str, value: str) -> None:

@@ -46,6 +46,11 @@ class FactMerge:
         self._store(key, replace(current, until_us=max(fact.valid_from_us, 1)))
         return self._store(key, fact)
 
+    def restore(self, fact: KnownFact) -> KnownFact:
+        """Store a fact of an archive as it is. Only if another fact of its key holds, it is put like a new one."""
+        key = fact.conflict_key
+        return self._store(key, fact) if fact.until_us or self._current(key) is None else self.put(fact)
+
     def put_request(self, request: PutFact) -> KnownFact:
         return self.put(self._as_newest(request.fact) if request.undated else request.fact)
 
@@ -125,6 +130,14 @@ def merge_facts(records: Sequence[Record], requests: Iterable[PutFact]) -> tuple
     merge = FactMerge.of(records)
     stored = [merge.put_request(request) for request in requests]
     return merge.changes, [merge.facts[fact.id] for fact in stored]
+
+
+def restore_facts(stored: Iterable[Record], new: Iterable[Record]) -> RecordChanges:
+    """Store the new facts of an archive beside the stored ones."""
+    merge = FactMerge.of(stored)
+    for record in new:
+        merge.restore(fact_of(record))
+    return merge.changes
 
 
 def opposite_key(kind: FactType, key: str, value: str) -> int | None:

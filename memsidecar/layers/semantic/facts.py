@@ -15,6 +15,7 @@ from memsidecar.layers.text_analysis import MAX_QUERY_TERMS, content_terms_or_al
 from memsidecar.stores.contract import (
     CommitEvent,
     DeleteRecord,
+    ImportRecords,
     Journal,
     Owner,
     PendingCommand,
@@ -118,6 +119,9 @@ class Facts:
         return self.submit_upsert(UpsertRecords(owner, RecordKind.FACT, keys, merge), on_done)
 
     def submit_upsert(self, command: UpsertRecords, on_done: DoneCallback) -> PendingCommand:
+        return self._submit(PendingCommand(command, self._cache.invalidating(command.owner, on_done)))
+
+    def submit_import(self, command: ImportRecords, on_done: DoneCallback) -> PendingCommand:
         return self._submit(PendingCommand(command, self._cache.invalidating(command.owner, on_done)))
 
     def upsert(self, command: UpsertRecords) -> None:

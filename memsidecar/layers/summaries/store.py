@@ -8,9 +8,10 @@ from typing import NamedTuple, cast
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.ids import new_id
 from memsidecar.domain.session import SessionKey
-from memsidecar.layers.record_cache import RecordCache
+from memsidecar.layers.record_cache import DoneCallback, RecordCache
 from memsidecar.stores.contract import (
     CommitEvent,
+    ImportRecords,
     Journal,
     Owner,
     PendingCommand,
@@ -104,21 +105,26 @@ class SummaryStore:
             on_done(pending)
             raise
 
+    def submit_import(self, command: ImportRecords, on_done: DoneCallback) -> PendingCommand:
+        pending = PendingCommand(command, self._cache.invalidating(command.owner, on_done))
+        self.journal.submit(pending)
+        return pending
+
     def _read(self, key: SessionKey) -> RollingSummary | None:
         records = self.journal.records(RecordQuery(owner_of(key), RecordKind.SUMMARY, 1))
-        return _summary(records[0]) if records else None
+        return summary_of(records[0]) if records else None
 
     def _save_command(self, key: SessionKey, session: int, draft: SummaryDraft) -> UpsertRecords:
         """Return the command; its result is the summary that remains."""
         summary = draft.summary
 
         def replace_older(records: Sequence[Record]) -> RecordChanges:
-            existing = [_summary(record) for record in records]
+            existing = [summary_of(record) for record in records]
             is_stale = bool(draft.extends) and draft.extends not in [each.id for each in existing]
             if is_stale or (existing and existing[0].last_sequence > summary.last_sequence):
                 return RecordChanges(result=existing[0] if existing else None)
             replaced = [record.id for record in records if record.id != summary.id]
-            return RecordChanges([_record(key, summary)], replaced, result=summary)
+            return RecordChanges([record_of(key, summary)], replaced, result=summary)
 
         return UpsertRecords(
             owner_of(key),
@@ -138,7 +144,7 @@ def new_summary(text: str, tokens: int, span: tuple[int, int], now_us: int, orig
     return RollingSummary(new_id(), text, tokens, *span, now_us, origin)
 
 
-def _record(key: SessionKey, summary: RollingSummary) -> Record:
+def record_of(key: SessionKey, summary: RollingSummary) -> Record:
     body = pb.Summary(
         text=summary.text,
         tokens=summary.tokens,
@@ -150,7 +156,12 @@ def _record(key: SessionKey, summary: RollingSummary) -> Record:
     return Record(summary.id, CONFLICT_KEY, key.session_id, summary.create_time_us, encoded)
 
 
-def _summary(record: Record) -> RollingSummary:
+def keep_known(stored: Sequence[Record], new: Sequence[Record]) -> RecordChanges:
+    """Store the summary of an archive, unless the session has one."""
+    return RecordChanges() if stored else RecordChanges(new[:1])
+
+
+def summary_of(record: Record) -> RollingSummary:
     body = pb.Summary.FromString(record.body)
     span = (body.first_sequence, body.last_sequence)
     return RollingSummary(record.id, body.text, body.tokens, *span, record.time_us, body.origin)
@@ -158,5 +169,5 @@ def _summary(record: Record) -> RollingSummary:
 
 def covers(record: Record, sequence: int) -> bool:
     """Tell whether the summary was made from the message of a sequence."""
-    summary = _summary(record)
+    summary = summary_of(record)
     return summary.first_sequence <= sequence <= summary.last_sequence

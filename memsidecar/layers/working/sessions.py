@@ -79,6 +79,15 @@ class SessionPolicies:
                 self._set_default(key.namespace, policy)
         return policy or self._defaults.get(key.namespace)
 
+    def set_default_if_none(self, namespace: str, policy: Policy) -> bool:
+        """Set the default of a namespace that has none; return whether it was set."""
+        with self._set_lock:
+            if namespace in self._defaults:
+                return False
+            submit_and_wait(self.journal, SetPolicy(SessionKey(namespace, ""), "", policy))
+            self._set_default(namespace, policy)
+            return True
+
     def _set_default(self, namespace: str, policy: Policy | None) -> None:
         if policy is None:
             self._defaults.pop(namespace, None)

@@ -98,6 +98,18 @@ class ModelTokenCounts:
         after: Calibration = submit_and_wait(self.journal, command)
         return after.factor
 
+    def restore(self, namespace: str, model: str, archived: Calibration) -> bool:
+        """Store the calibration of an archive, unless the model has one; return whether it was stored."""
+        is_new = False
+
+        def keep_known(before: Calibration) -> Calibration:
+            nonlocal is_new
+            is_new = not before.reports
+            return archived if is_new else before
+
+        submit_and_wait(self.journal, Calibrate(namespace, model, keep_known))
+        return is_new
+
 
 def _calibrated(before: Calibration, estimated: int, actual: int) -> Calibration:
     if not is_plausible(before.factor, estimated, actual):

@@ -1,0 +1,204 @@
+"""`memsidecar compare`: call every read RPC of two sidecars, and report each field that differs."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+import grpc
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message as Proto
+
+from memsidecar.cli.check import FAILED, WRONG_USAGE, credentials, open_channel
+from memsidecar.cli.client_options import UsageError, client_options
+from memsidecar.settings.client import client_environment
+from memsidecar.v1 import context_pb2, knowledge_pb2_grpc, memory_pb2_grpc, session_pb2_grpc
+from memsidecar.v1 import knowledge_pb2 as knowledge
+from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1 import session_pb2 as sessions
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Scope
+
+CALL_SECONDS = 60.0
+PAGE_SIZE = 200
+QUERY_CHARACTERS = 80
+MAX_SEARCHED_SESSIONS = 50
+"Sessions of which each search mode and a context is compared. They take longer than all other reads."
+MAX_REPORTED = 50
+_NOT_COMPARED = ("namespace", "watermarks", "computedAt")
+"Besides the namespace, what follows from the progress of background tasks, and not from what is stored."
+_PAGE_TOKEN = "nextPageToken"
+"Two sidecars have tokens of their own. Whether there is one must be equal."
+
+Request = Callable[..., Proto]
+
+
+@dataclass(frozen=True)
+class SidecarReader:
+    """The read RPCs of one sidecar, for one namespace."""
+
+    channel: grpc.Channel
+    token: str
+    namespace: str
+
+    def call(self, rpc: str, request: Proto) -> Any:
+        for stub_class in (
+            memory_pb2_grpc.MemoryServiceStub,
+            session_pb2_grpc.SessionServiceStub,
+            knowledge_pb2_grpc.KnowledgeServiceStub,
+        ):
+            method = getattr(stub_class(self.channel), rpc, None)
+            if method is not None:
+                return method(request, timeout=CALL_SECONDS, metadata=credentials(self.token))
+        raise AssertionError(f"there is no RPC {rpc}")
+
+    def pages(self, rpc: str, request_class: Request, **fields: Any) -> Iterator[Any]:
+        """Yield all pages of a listing."""
+        token = ""
+        while True:
+            request = request_class(namespace=self.namespace, page_size=PAGE_SIZE, page_token=token, **fields)
+            response = self.call(rpc, request)
+            token = response.next_page_token
+            response.ClearField("next_page_token")
+            yield response
+            if not token:
+                return
+
+
+@dataclass(frozen=True)
+class Comparison:
+    left: SidecarReader
+    right: SidecarReader
+
+    def differences(self) -> Iterator[str]:
+        """Yield one line for each difference."""
+        found = self.left.pages("ListSessions", sessions.ListSessionsRequest)
+        listed = [session for page in found for session in page.sessions]
+        yield from self._pages("ListSessions", sessions.ListSessionsRequest)
+        for at, session in enumerate(listed):
+            yield from self._session(session.session_id, searches=at < MAX_SEARCHED_SESSIONS)
+        for user_id in dict.fromkeys(session.user_id for session in listed if session.user_id):
+            yield from self._user(user_id)
+        yield from self._pages("ListDocuments", knowledge.ListDocumentsRequest)
+        yield from self._document_search()
+
+    def _session(self, session_id: str, *, searches: bool) -> Iterator[str]:
+        of_session = {"session_id": session_id}
+        for pruned in (False, True):
+            yield from self._pages("GetAll", memory.GetAllRequest, include_pruned=pruned, **of_session)
+        yield from self._single("GetRecent", memory.GetRecentRequest, n=20, **of_session)
+        for role in (ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL):
+            yield from self._single("GetByRole", memory.GetByRoleRequest, role=role, **of_session)
+        yield from self._single("Count", memory.CountRequest, **of_session)
+        yield from self._single("GetSession", sessions.GetSessionRequest, **of_session)
+        yield from self._single("GetSummary", knowledge.GetSummaryRequest, **of_session)
+        yield from self._pages("ListArtifacts", knowledge.ListArtifactsRequest, **of_session)
+        yield from self._pages("ListDocuments", knowledge.ListDocumentsRequest, **of_session)
+        yield from self._pages("ListFacts", knowledge.ListFactsRequest, include_history=True, **of_session)
+        if searches:
+            yield from self._searches(session_id)
+
+    def _searches(self, session_id: str) -> Iterator[str]:
+        """Compare searches and a context, with the words of the session's newest message as the query."""
+        request = memory.GetRecentRequest(namespace=self.left.namespace, session_id=session_id, n=1)
+        recent = self.left.call("GetRecent", request).messages
+        query = " ".join(recent[0].content[:QUERY_CHARACTERS].split()) if recent else ""
+        if not query:
+            return
+        modes = (memory.SEARCH_MODE_SUBSTRING, memory.SEARCH_MODE_KEYWORD, memory.SEARCH_MODE_HYBRID)
+        for mode, scope in [(mode, scope) for mode in modes for scope in (Scope.SCOPE_SESSION, Scope.SCOPE_USER)]:
+            yield from self._single(
+                "Search", memory.SearchRequest, session_id=session_id, query=query, mode=mode, scope=scope, limit=20
+            )
+        yield from self._single(
+            "BuildContext", context_pb2.BuildContextRequest, session_id=session_id, query=query, max_tokens=4_000
+        )
+
+    def _user(self, user_id: str) -> Iterator[str]:
+        yield from self._pages("ListFacts", knowledge.ListFactsRequest, user_id=user_id, include_history=True)
+        yield from self._pages("ListDocuments", knowledge.ListDocumentsRequest, user_id=user_id)
+        yield from self._single("GetPatterns", knowledge.GetPatternsRequest, user_id=user_id, refresh=True)
+
+    def _document_search(self) -> Iterator[str]:
+        request = knowledge.ListDocumentsRequest(namespace=self.left.namespace, page_size=1)
+        for document in self.left.call("ListDocuments", request).documents:
+            query = document.title or document.id
+            yield from self._single("SearchDocuments", knowledge.SearchDocumentsRequest, query=query)
+
+    def _single(self, rpc: str, request_class: Request, **fields: Any) -> Iterator[str]:
+        answers = []
+        for sidecar in (self.left, self.right):
+            try:
+                answers.append(sidecar.call(rpc, request_class(namespace=sidecar.namespace, **fields)))
+            except grpc.RpcError as error:
+                answers.append(error.code())
+        yield from _differences(rpc, fields, *answers)
+
+    def _pages(self, rpc: str, request_class: Request, **fields: Any) -> Iterator[str]:
+        pages = [sidecar.pages(rpc, request_class, **fields) for sidecar in (self.left, self.right)]
+        for left, right in zip_longest(*pages):
+            yield from _differences(rpc, fields, left, right)
+
+
+def _differences(rpc: str, fields: dict[str, Any], left: Any, right: Any) -> Iterator[str]:
+    named = ", ".join(str(value) for value in fields.values() if isinstance(value, str))
+    values = [MessageToDict(side) if isinstance(side, Proto) else side for side in (left, right)]
+    for path, left_value, right_value in _compare("", *values):
+        yield f"{rpc}({named}){path}: {left_value!r} is {right_value!r}"
+
+
+def _compare(path: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in sorted({*left, *right}):
+            sides = [bool(side.get(key)) if key == _PAGE_TOKEN else side.get(key) for side in (left, right)]
+            if key not in _NOT_COMPARED:
+                yield from _compare(f"{path}.{key}", *sides)
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for at, (each_left, each_right) in enumerate(zip(left, right, strict=True)):
+            yield from _compare(f"{path}[{at}]", each_left, each_right)
+    elif left != right:
+        yield path, left, right
+
+
+def add_compare_flags(command: ArgumentParser) -> None:
+    command.add_argument("--other-address", required=True, metavar="ADDRESS", help="The sidecar to compare with.")
+    command.add_argument(
+        "--other-namespace", metavar="NAMESPACE", help="The namespace there. Default: that of --namespace."
+    )
+
+
+def run_compare(arguments: Namespace) -> int:
+    """Print the differences, and return 1 if there are any."""
+    try:
+        options = client_options(arguments, client_environment())
+    except UsageError as error:
+        print(f"memsidecar compare: {error}", file=sys.stderr)
+        return WRONG_USAGE
+    with ExitStack() as opened:
+        left, right = (
+            opened.enter_context(open_channel(replace(options, target=target)))
+            for target in (options.target, arguments.other_address)
+        )
+        comparison = Comparison(
+            SidecarReader(left, options.token, options.namespace),
+            SidecarReader(right, options.token, arguments.other_namespace or options.namespace),
+        )
+        try:
+            count = _print(comparison.differences())
+        except grpc.RpcError as error:
+            print(f"memsidecar compare: {error.code().name}: {error.details()}", file=sys.stderr)
+            return FAILED
+    print("equal" if not count else f"{count} differences")
+    return FAILED if count else 0
+
+
+def _print(differences: Iterator[str]) -> int:
+    count = 0
+    for count, line in enumerate(differences, 1):
+        if count <= MAX_REPORTED:
+            print(line, flush=True)
+    return count

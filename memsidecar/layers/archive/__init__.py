@@ -1,0 +1,1 @@
+"""Archives of the memory: the order and the cursors of an export."""
