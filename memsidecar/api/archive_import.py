@@ -152,7 +152,7 @@ class ImportHandler:
     async def _store(self, batch: Sequence[BufferedItem]) -> tuple[list[Outcome], SidecarError | None]:
         """Store a batch; return the outcomes of its first records, and the error of the next one, if there is one."""
         outcomes: list[Outcome] = []
-        for _, run in groupby(batch, lambda buffered: type(buffered.item)):
+        for _, run in groupby(batch, _run_of):
             groups = [list(group) for _, group in groupby(run, _lane_of)]
             results = await asyncio.gather(*map(self._store_group, groups), return_exceptions=True)
             for group, result in zip(groups, results, strict=True):
@@ -238,6 +238,11 @@ class ImportHandler:
         head = self.memory.add.journal.head(key)
         last_sequence = summary_of(item.imported.record).last_sequence
         return head is not None and 0 < head.last_sequence < last_sequence
+
+
+def _run_of(buffered: BufferedItem) -> object:
+    """Return a value that is equal for neighbours that are stored at the same time. Documents keep their order."""
+    return id(buffered) if isinstance(buffered.item, DocumentItem) else type(buffered.item)
 
 
 def _lane_of(buffered: BufferedItem) -> object:
