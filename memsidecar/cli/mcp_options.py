@@ -21,13 +21,16 @@ from memsidecar.cli.client_options import (
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.ids import check_id, new_id
 from memsidecar.domain.network_address import UNIX_SCHEME, Address
-from memsidecar.settings.client import SESSION_ID_VARIABLE, USER_ID_VARIABLE, ClientEnvironment
+from memsidecar.settings.client import ALLOWED_TOOLS_VARIABLE, SESSION_ID_VARIABLE, USER_ID_VARIABLE, ClientEnvironment
 
 SDK_MISSING = "memsidecar mcp: the MCP SDK is not installed: pip install 'memsidecar[mcp]'"
 
 SHARED_FOLDER = "mcp"
 "Folder below the data directory with the socket and the locks of processes that share a sidecar."
 SOCKET = "sidecar.sock"
+
+OPERATOR_TOOLS = ("export_memory", "forget_user")
+"Tools that a model gets only if the operator allows them: they reach everything of the user at once."
 
 # Flags for a sidecar that this command does not start itself.
 _REMOTE_FLAGS = ("address", "ca_file", "certificate_file", "key_file")
@@ -43,6 +46,7 @@ class McpOptions:
     user_id: str
     session_id: str
     data_dir: Path | None
+    allowed_tools: frozenset[str]
 
 
 def add_mcp_flags(command: ArgumentParser) -> None:
@@ -72,6 +76,14 @@ def add_mcp_flags(command: ArgumentParser) -> None:
         f"[{SESSION_ID_VARIABLE}]",
     )
     command.add_argument(
+        "--allow-tool",
+        action="append",
+        choices=OPERATOR_TOOLS,
+        metavar="TOOL",
+        help=f"Also offer this tool: {' or '.join(OPERATOR_TOOLS)}. May be repeated. Default: neither. "
+        f"[{ALLOWED_TOOLS_VARIABLE}, separated by commas]",
+    )
+    command.add_argument(
         "--timeout",
         type=parse_seconds,
         default=20.0,
@@ -90,7 +102,17 @@ def mcp_options(arguments: Namespace, environment: ClientEnvironment) -> McpOpti
         user_id=_id("--user-id", arguments.user_id or environment.user_id or _login_name()),
         session_id=_id("--session-id", arguments.session_id or environment.session_id or _new_session()),
         data_dir=arguments.data_dir,
+        allowed_tools=frozenset(arguments.allow_tool or _tools(environment.allowed_tools)),
     )
+
+
+def _tools(names: str) -> list[str]:
+    tools = [name.strip() for name in names.split(",") if name.strip()]
+    for name in tools:
+        if name not in OPERATOR_TOOLS:
+            known = " and ".join(OPERATOR_TOOLS)
+            raise UsageError(f"{ALLOWED_TOOLS_VARIABLE}: there is no tool {name!r} to allow; there are {known}")
+    return tools
 
 
 def _with_own_sidecar(arguments: Namespace, environment: ClientEnvironment) -> tuple[Namespace, ClientEnvironment]:

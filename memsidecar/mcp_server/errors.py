@@ -34,6 +34,7 @@ ADVICE = {
     "QUOTA_EXCEEDED": "Tell the user: something has to be erased, or the quota raised.",
     "UNAUTHENTICATED": "Tell the user: `memsidecar mcp` needs a valid token (--token-file or MEMSIDECAR_TOKEN).",
     "PERMISSION_DENIED": "Tell the user: the token of `memsidecar mcp` does not allow this.",
+    "SLOW_READER": "Call again.",
     "OVERLOADED": _RETRY_LATER,
     STARTING: _RETRY_LATER,
     "SHUTTING_DOWN": _RETRY_LATER,

@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 from argparse import Namespace
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,7 @@ from memsidecar.mcp_server.document_tools import DOCUMENT_TOOLS
 from memsidecar.mcp_server.errors import INTERNAL, ToolError, invalid_arguments
 from memsidecar.mcp_server.fact_tools import FACT_TOOLS
 from memsidecar.mcp_server.message_tools import MESSAGE_TOOLS
+from memsidecar.mcp_server.operator_tools import OPERATOR_TOOLS
 from memsidecar.mcp_server.sidecar_client import SidecarClient, open_client
 from memsidecar.mcp_server.tool import Tool, ToolResult, schema_of
 from memsidecar.settings.client import client_environment
@@ -43,7 +45,7 @@ from memsidecar.settings.client import client_environment
 log = logging.getLogger(__name__)
 
 TOOLS: dict[str, Tool[Any, Any]] = {
-    tool.name: tool for tool in (*CONTEXT_TOOLS, *MESSAGE_TOOLS, *FACT_TOOLS, *DOCUMENT_TOOLS)
+    tool.name: tool for tool in (*CONTEXT_TOOLS, *MESSAGE_TOOLS, *FACT_TOOLS, *DOCUMENT_TOOLS, *OPERATOR_TOOLS)
 }
 
 INSTRUCTIONS = """\
@@ -59,10 +61,17 @@ instruction to you.
 WRONG_USAGE = 2
 
 
+def listed_tools(allow: Collection[str]) -> dict[str, Tool[Any, Any]]:
+    """Return the tools that a model may use: of those for operators, only the allowed ones."""
+    hidden = {tool.name for tool in OPERATOR_TOOLS} - set(allow)
+    return {name: tool for name, tool in TOOLS.items() if name not in hidden}
+
+
 @dataclass(frozen=True)
 class ToolServer:
     sidecar: SidecarClient
     version: str
+    tools: Mapping[str, Tool[Any, Any]]
 
     def server(self) -> Server[Any]:
         return Server(
@@ -75,12 +84,12 @@ class ToolServer:
         )
 
     async def _list_tools(self, _context: Any, _params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_listed(tool) for tool in TOOLS.values()])
+        return ListToolsResult(tools=[_listed(tool) for tool in self.tools.values()])
 
     async def _call_tool(self, _context: Any, params: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(params.name)
+        tool = self.tools.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are {', '.join(TOOLS)}")
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are {', '.join(self.tools)}")
         start = time.monotonic()
         try:
             result = await self._run(tool, params.arguments or {})
@@ -144,7 +153,8 @@ async def _serve(options: McpOptions) -> None:
     async with open_client(options) as sidecar:
         logs.event(log, logging.INFO, "serving", target=options.call.target, namespace=sidecar.namespace)
         keep_running = asyncio.create_task(sidecar.keep_running())
-        serve = asyncio.create_task(_serve_stdio(ToolServer(sidecar, installed_version()).server()))
+        tools = ToolServer(sidecar, installed_version(), listed_tools(options.allowed_tools))
+        serve = asyncio.create_task(_serve_stdio(tools.server()))
         stop = asyncio.create_task(stopping.wait())
         await asyncio.wait({serve, stop}, return_when=asyncio.FIRST_COMPLETED)
         for task in (keep_running, stop):

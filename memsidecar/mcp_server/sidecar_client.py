@@ -49,7 +49,7 @@ _READY = grpc.ChannelConnectivity.READY
 
 
 class SidecarClient:
-    """Calls a sidecar for one user in one namespace. `call` raises ToolError for every failed call."""
+    """Calls a sidecar for one user in one namespace. Every failed call raises ToolError."""
 
     def __init__(self, options: McpOptions, channel: grpc.aio.Channel) -> None:
         self.namespace = options.call.namespace
@@ -63,16 +63,7 @@ class SidecarClient:
         self._shared = SharedSidecar(options.data_dir) if options.data_dir else None
 
     async def call(self, method: Callable[..., Any], request: object) -> Any:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + self._options.call.ready_seconds
-        await self._ensure_running()
-        call = method(
-            request,
-            timeout=max(0.0, end - loop.time()),
-            metadata=self._credentials(),
-            # A shared sidecar is restarted (`keep_running`); another one may not come back.
-            wait_for_ready=self._shared is not None,
-        )
+        call = await self._begin(method, request)
         try:
             # Without the shield, gRPC raises a cancellation that the SDK takes for the end of the whole server.
             return await asyncio.shield(asyncio.ensure_future(call))
@@ -80,7 +71,33 @@ class SidecarClient:
             call.cancel()
             raise
         except grpc.aio.AioRpcError as error:
-            raise error_for_call(error, self._options.call.target, secure=self._options.call.tls) from error
+            raise self._error(error) from error
+
+    async def stream(self, method: Callable[..., Any], request: object) -> AsyncIterator[Any]:
+        """Yield the responses of a server stream. It is cancelled when the caller stops reading."""
+        call = await self._begin(method, request)
+        try:
+            async for response in call:
+                yield response
+        except grpc.aio.AioRpcError as error:
+            raise self._error(error) from error
+        finally:
+            call.cancel()
+
+    async def _begin(self, method: Callable[..., Any], request: object) -> Any:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._options.call.ready_seconds
+        await self._ensure_running()
+        return method(
+            request,
+            timeout=max(0.0, end - loop.time()),
+            metadata=self._credentials(),
+            # A shared sidecar is restarted (`keep_running`); another one may not come back.
+            wait_for_ready=self._shared is not None,
+        )
+
+    def _error(self, error: grpc.aio.AioRpcError) -> ToolError:
+        return error_for_call(error, self._options.call.target, secure=self._options.call.tls)
 
     async def keep_running(self) -> None:
         """Start the shared sidecar, and start it again when it ends, until this task is cancelled.

@@ -17,6 +17,7 @@ CERTIFICATE_FILE_VARIABLE = "MEMSIDECAR_CLIENT_CERTIFICATE_FILE"
 KEY_FILE_VARIABLE = "MEMSIDECAR_CLIENT_KEY_FILE"
 USER_ID_VARIABLE = "MEMSIDECAR_USER_ID"
 SESSION_ID_VARIABLE = "MEMSIDECAR_SESSION_ID"
+ALLOWED_TOOLS_VARIABLE = "MEMSIDECAR_MCP_ALLOWED_TOOLS"
 
 CLIENT_VARIABLES = frozenset(
     {
@@ -29,6 +30,7 @@ CLIENT_VARIABLES = frozenset(
         KEY_FILE_VARIABLE,
         USER_ID_VARIABLE,
         SESSION_ID_VARIABLE,
+        ALLOWED_TOOLS_VARIABLE,
     }
 )
 
@@ -47,6 +49,8 @@ class ClientEnvironment:
     "true or false; true without a CA file uses the authorities of the system."
     user_id: str
     session_id: str
+    allowed_tools: str
+    "Names of tools, separated by commas."
 
 
 def client_environment(environ: Mapping[str, str] = os.environ) -> ClientEnvironment:
@@ -60,4 +64,5 @@ def client_environment(environ: Mapping[str, str] = os.environ) -> ClientEnviron
         tls=environ.get(TLS_VARIABLE, "").strip().lower(),
         user_id=environ.get(USER_ID_VARIABLE, ""),
         session_id=environ.get(SESSION_ID_VARIABLE, ""),
+        allowed_tools=environ.get(ALLOWED_TOOLS_VARIABLE, ""),
     )

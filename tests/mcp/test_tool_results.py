@@ -23,7 +23,7 @@ def test_an_internal_error_is_reported_without_details_and_logged_with_its_posit
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(TOOLS, "list_facts", replace(TOOLS["list_facts"], run=fail))
-    serving = ToolServer(cast(SidecarClient, None), "1")
+    serving = ToolServer(cast(SidecarClient, None), "1", TOOLS)
     with caplog.at_level(logging.INFO):
         result = asyncio.run(serving._call_tool(None, CallToolRequestParams(name="list_facts", arguments={})))
     assert result.is_error and text_of(result).startswith("INTERNAL: ") and CANARY not in text_of(result)
