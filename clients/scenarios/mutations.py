@@ -13,7 +13,7 @@ from runner.fixtures import Fixtures
 from runner.scenario_files import read_scenarios
 from runner.variants import driver_commands
 
-NOT_IMPLEMENTED = {"Export", "Import", "Watch"}
+NOT_IMPLEMENTED = {"Watch"}
 
 
 def main() -> int:

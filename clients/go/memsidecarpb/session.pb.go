@@ -1272,7 +1272,8 @@ type ArchivedSession struct {
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// Time of the last write.
 	LastActive *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=last_active,json=lastActive,proto3" json:"last_active,omitempty"`
-	// The highest assigned sequence.
+	// The highest assigned sequence, if no message has it: then a second record of the session, after its messages,
+	// carries it. Else 0.
 	LastSequence  int64 `protobuf:"varint,3,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1581,8 +1582,8 @@ type isArchiveRecord_Record interface {
 }
 
 type ArchiveRecord_Message struct {
-	// A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it is
-	// above the session's last one, and else, or if it is 0, adds the message at the end.
+	// A message, in sequence order, with the vector that the caller sent, if any. Its id is required. Import keeps the
+	// sequence if it is above the session's last one, and else, or if it is 0, adds the message at the end.
 	Message *Message `protobuf:"bytes,3,opt,name=message,proto3,oneof"`
 }
 

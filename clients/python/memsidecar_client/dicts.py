@@ -349,7 +349,8 @@ class ArchivedSessionDict(TypedDict, total=False):
 
     create_time: Time of the first write.
     last_active: Time of the last write.
-    last_sequence: The highest assigned sequence.
+    last_sequence: The highest assigned sequence, if no message has it: then a second record of the session,
+        after its messages, carries it. Else 0.
     """
 
     create_time: datetime | Timestamp | None
@@ -362,8 +363,9 @@ class ArchiveRecordDict(TypedDict, total=False):
 
     user_id: Empty for a record of the namespace.
     session_id: Empty for a record of the user or of the namespace.
-    message: A message, in sequence order, with the vector that the caller sent, if any. Import keeps the
-        sequence if it is above the session's last one, and else, or if it is 0, adds the message at the end.
+    message: A message, in sequence order, with the vector that the caller sent, if any. Its id is required.
+        Import keeps the sequence if it is above the session's last one, and else, or if it is 0, adds the
+        message at the end.
     fact: A fact, current or superseded.
     summary: A rolling summary.
     artifact: A tool artifact.

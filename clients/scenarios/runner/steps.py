@@ -96,6 +96,7 @@ class StepRunner:
         if "answers" in step:
             responses = [decode_response(rpc, response) for response in answer["answers"]]
             match(substitute(step["answers"], variables), responses, "answers")
+            _save(step, responses, variables)
 
     def _iterate(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
         rpc, request = step["iterate"], self._request(step.get("with", {}), variables)
@@ -126,8 +127,7 @@ class StepRunner:
 
     def _compare(self, step: dict[str, Any], answer: Any, variables: dict[str, Any]) -> None:
         match(substitute(step.get("expect", {}), variables), answer)
-        for name, path in step.get("save", {}).items():
-            variables[name] = lookup(answer, path)
+        _save(step, answer, variables)
 
     def _concurrently(self, step: dict[str, Any], variables: dict[str, Any]) -> None:
         """Run several steps at once, each with its own copy of the variables. Saved values are merged at the end."""
@@ -237,6 +237,11 @@ _KINDS_BY_CODE = {
     "CANCELLED": "Cancelled",
     "RESOURCE_EXHAUSTED": "TooLarge",
 }
+
+
+def _save(step: dict[str, Any], answer: Any, variables: dict[str, Any]) -> None:
+    for name, path in step.get("save", {}).items():
+        variables[name] = lookup(answer, path)
 
 
 def _expected_error(expected: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:

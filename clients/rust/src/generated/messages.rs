@@ -2333,7 +2333,8 @@ pub struct ArchivedSession {
     /// Time of the last write.
     #[prost(message, optional, tag = "2")]
     pub last_active: ::core::option::Option<::prost_types::Timestamp>,
-    /// The highest assigned sequence.
+    /// The highest assigned sequence, if no message has it: then a second record of the session, after its messages,
+    /// carries it. Else 0.
     #[prost(int64, tag = "3")]
     pub last_sequence: i64,
 }
@@ -2383,8 +2384,8 @@ pub mod archive_record {
     #[non_exhaustive]
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Record {
-        /// A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it is
-        /// above the session's last one, and else, or if it is 0, adds the message at the end.
+        /// A message, in sequence order, with the vector that the caller sent, if any. Its id is required. Import keeps the
+        /// sequence if it is above the session's last one, and else, or if it is 0, adds the message at the end.
         #[prost(message, tag = "3")]
         Message(super::Message),
         /// A fact, current or superseded.

@@ -253,8 +253,8 @@ impl ArchiveRecord {
 
     /// Sets `message`.
     ///
-    /// A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it is
-    /// above the session's last one, and else, or if it is 0, adds the message at the end.
+    /// A message, in sequence order, with the vector that the caller sent, if any. Its id is required. Import keeps the
+    /// sequence if it is above the session's last one, and else, or if it is 0, adds the message at the end.
     #[must_use]
     pub fn with_message(mut self, message: Message) -> Self {
         self.record = Some(archive_record::Record::Message(message));
@@ -382,7 +382,8 @@ impl ArchivedSession {
 
     /// Sets `last_sequence`.
     ///
-    /// The highest assigned sequence.
+    /// The highest assigned sequence, if no message has it: then a second record of the session, after its messages,
+    /// carries it. Else 0.
     #[must_use]
     pub fn with_last_sequence(mut self, last_sequence: i64) -> Self {
         self.last_sequence = last_sequence;

@@ -764,8 +764,8 @@ export interface ArchiveRecord {
     /** Empty for a record of the user or of the namespace. */
     sessionId: string;
     /**
-     * A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it
-     * is above the session's last one, and else, or if it is 0, adds the message at the end.
+     * A message, in sequence order, with the vector that the caller sent, if any. Its id is required. Import keeps
+     * the sequence if it is above the session's last one, and else, or if it is 0, adds the message at the end.
      */
     message?: Message;
     /** A fact, current or superseded. */
@@ -936,7 +936,10 @@ export interface ArchivedSession {
     createTime?: string;
     /** Time of the last write. */
     lastActive?: string;
-    /** The highest assigned sequence. */
+    /**
+     * The highest assigned sequence, if no message has it: then a second record of the session, after its
+     * messages, carries it. Else 0.
+     */
     lastSequence: number;
 }
 
@@ -1772,8 +1775,8 @@ export interface ArchiveRecordInput {
     /** Empty for a record of the user or of the namespace. */
     sessionId?: string | undefined;
     /**
-     * A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it
-     * is above the session's last one, and else, or if it is 0, adds the message at the end.
+     * A message, in sequence order, with the vector that the caller sent, if any. Its id is required. Import keeps
+     * the sequence if it is above the session's last one, and else, or if it is 0, adds the message at the end.
      */
     message?: MessageInput | undefined;
     /** A fact, current or superseded. */
@@ -1928,7 +1931,10 @@ export interface ArchivedSessionInput {
     createTime?: Date | string | undefined;
     /** Time of the last write. */
     lastActive?: Date | string | undefined;
-    /** The highest assigned sequence. */
+    /**
+     * The highest assigned sequence, if no message has it: then a second record of the session, after its
+     * messages, carries it. Else 0.
+     */
     lastSequence?: number | undefined;
 }
 

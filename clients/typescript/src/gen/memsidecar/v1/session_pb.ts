@@ -696,7 +696,8 @@ export type ArchivedSession = Message<"memsidecar.v1.ArchivedSession"> & {
   lastActive?: Timestamp | undefined;
 
   /**
-   * The highest assigned sequence.
+   * The highest assigned sequence, if no message has it: then a second record of the session, after its messages,
+   * carries it. Else 0.
    *
    * @generated from field: int64 last_sequence = 3;
    */
@@ -772,8 +773,8 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
    */
   record: {
     /**
-     * A message, in sequence order, with the vector that the caller sent, if any. Import keeps the sequence if it is
-     * above the session's last one, and else, or if it is 0, adds the message at the end.
+     * A message, in sequence order, with the vector that the caller sent, if any. Its id is required. Import keeps the
+     * sequence if it is above the session's last one, and else, or if it is 0, adds the message at the end.
      *
      * @generated from field: memsidecar.v1.Message message = 3;
      */
