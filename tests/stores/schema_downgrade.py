@@ -88,6 +88,8 @@ TO_VERSION_6 = """
 DROP TABLE erased_messages;
 DROP TABLE tombstones;
 ALTER TABLE documents DROP COLUMN layout;
+DROP TABLE owners;
+ALTER TABLE records DROP COLUMN first_lsn;
 PRAGMA user_version = 6;
 """
 TO_VERSION_5 = f"""
@@ -157,10 +159,17 @@ def downgrade_to_version_5(folder: Path) -> None:
     _downgrade(folder, TO_VERSION_5, VERSION_2 + schema.VERSION_3 + schema.VERSION_4 + schema.VERSION_5)
 
 
+def downgrade_to_version_6(folder: Path) -> None:
+    """Convert the file to the version before events of records."""
+    migrations = schema.VERSION_3 + schema.VERSION_4 + schema.VERSION_5 + schema.VERSION_6
+    _downgrade(folder, TO_VERSION_6, VERSION_2 + migrations)
+
+
 def _downgrade(folder: Path, script: str, migrations: str) -> None:
     with closing(sqlite3.connect(folder / "journal.db")) as older, closing(sqlite3.connect(":memory:")) as fresh:
         older.create_function("crc32", 1, lambda message_id: zlib.crc32(message_id.encode()))
         older.executescript(script)
+        fresh.create_function("id_hash", 1, schema.id_hash)
         fresh.executescript(migrations)
         assert statements_of(older) == statements_of(fresh)
 

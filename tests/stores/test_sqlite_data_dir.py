@@ -45,6 +45,7 @@ from tests.stores.schema_downgrade import (
     downgrade_to_version_2,
     downgrade_to_version_4,
     downgrade_to_version_5,
+    downgrade_to_version_6,
     statements_of,
 )
 
@@ -240,7 +241,7 @@ def check_every_table(folder: Path, last_lsn: int) -> None:
     assert examine(folder) == []
 
 
-@pytest.mark.parametrize("downgrade", [downgrade_to_version_4, downgrade_to_version_5])
+@pytest.mark.parametrize("downgrade", [downgrade_to_version_4, downgrade_to_version_5, downgrade_to_version_6])
 def test_a_migration_keeps_all_rows(folder: Path, downgrade: Callable[[Path], None]) -> None:
     fill_every_table(folder)
     with opened(folder) as journal:

@@ -124,7 +124,7 @@ class SummaryStore:
             if is_stale or (existing and existing[0].last_sequence > summary.last_sequence):
                 return RecordChanges(result=existing[0] if existing else None)
             replaced = [record.id for record in records if record.id != summary.id]
-            return RecordChanges([record_of(key, summary)], replaced, result=summary)
+            return RecordChanges([record_of(key, summary)], replaced, summary, summary.last_sequence)
 
         return UpsertRecords(
             owner_of(key),

@@ -15,6 +15,7 @@ from memsidecar.stores.contract.change_feed import ANY_SIZE, DeadLetter, LogEntr
 from memsidecar.stores.contract.commands import Calibration, Command, CommitEvent, PendingCommand
 from memsidecar.stores.contract.documents import Chunk, DocumentQuery, Owner, StoredDocument
 from memsidecar.stores.contract.erasure import Erasure, ErasureCounts
+from memsidecar.stores.contract.events import EventPage, LogListener
 from memsidecar.stores.contract.records import Record, RecordKind, RecordQuery
 
 
@@ -184,6 +185,25 @@ class ChangeFeed(Protocol):
         """Return the entries that a task skips, in the order of their lsns."""
 
 
+class EventFeed(Protocol):
+    def read_events(self, scope: Scope, after_lsn: int, limit: int) -> EventPage:
+        """Return events of a scope after an lsn, in commit order, oldest first. Reads no content of messages.
+
+        At most `limit`. A page may have none and not be the last: its `lsn` is where the next one begins. Events of
+        what was erased later are absent. A session's scope has the facts that the session owns, not those of its user.
+
+        Erasures without names are in every scope of their namespace: the reader decides, with the names that
+        `subscribe_log` told.
+        """
+
+    def subscribe_log(self, listener: LogListener) -> Callable[[], None]:
+        """Call `listener` for each commit with log entries; return a function that ends the subscription.
+
+        Like the listeners of CommitNotifier: on the journal's thread, after the commit is durable and before any read
+        sees it.
+        """
+
+
 class DocumentReader(Protocol):
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
         """Return a document without its chunks; None if there is none."""
@@ -227,6 +247,7 @@ class Journal(
     SessionReader,
     MessageReader,
     ChangeFeed,
+    EventFeed,
     DocumentReader,
     RecordReader,
     CalibrationReader,

@@ -49,12 +49,14 @@ class RecordChanges:
     """Records to insert or replace by id, and ids to delete; their conflict keys do not matter.
 
     An unknown id in `deletes` is ignored. An id in both is upserted. `result` is any value that the callback wants to
-    hand to the caller: it comes back in `RecordsUpserted.result`.
+    hand to the caller: it comes back in `RecordsUpserted.result`. `sequence` is the last one that a summary covers, for
+    its event.
     """
 
     upserts: Sequence[Record] = ()
     deletes: Sequence[str] = ()
     result: Any = None
+    sequence: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class UpsertRecords:
 
     `revise` is pure. The journal calls it exclusively, with the records of `conflict_keys` (history included, oldest
     first by time and id), and applies the changes that it returns. An exception of `revise` refuses the command.
+    Each changed fact and summary, and each deleted fact, is an entry of the log.
     With `derived_from` (a session's row id) the command is refused with NotFound if that session was cleared or
     deleted, or one of its messages in `derived_sequences` was erased, so that erased content cannot return as a record.
     Result: RecordsUpserted.

@@ -31,7 +31,8 @@ millions of them."""
 
 # In the order of the log, from the reader's position on: without an index, a sort, or a walk through the namespace.
 _ENTRIES = f"""SELECT l.lsn, l.kind, l.session, l.sequence, s.namespace, s.session_id, s.user_id
-  FROM log l NOT INDEXED LEFT JOIN sessions s ON s.row_id = l.session
+  FROM log l NOT INDEXED LEFT JOIN sessions s
+    ON s.row_id = l.session AND (l.kind < {FIRST_NAMESPACED_KIND} OR l.kind = {int(LogKind.MESSAGE_ERASURE)})
   WHERE l.lsn > :after AND l.lsn <= :end
     AND (s.namespace = :namespace OR (l.kind >= {FIRST_NAMESPACED_KIND} AND l.id = :namespace))"""
 _IN_ORDER = "ORDER BY l.lsn LIMIT :limit"
@@ -129,7 +130,7 @@ def _session_claimed(_: _Snapshot, row: _EntryRow) -> LogEntry:
 
 
 def _rows_erased(_: _Snapshot, row: _EntryRow) -> LogEntry:
-    return RowsErased(row.lsn, row.session)
+    return RowsErased(row.lsn, row.session) if row.session else NoOp(row.lsn)
 
 
 def _message_erased(_: _Snapshot, row: _EntryRow) -> LogEntry:

@@ -13,11 +13,13 @@ from memsidecar.stores.contract import (
     CommitEvent,
     Erase,
     Erased,
+    ErasedNames,
     EraseUser,
     Erasure,
     ErasureCounts,
     ExpireMessages,
     ForgetMessages,
+    Owner,
     RecordKind,
     Tombstone,
     TombstoneKind,
@@ -44,6 +46,10 @@ _SESSIONS_OF_USER = """SELECT row_id, session_id, bytes, pruned_count + count_1 
 _LISTED = "(SELECT value FROM json_each(?))"
 _DELETE_POLICIES = f"""DELETE FROM policies WHERE namespace = ?
   AND session_id IN (SELECT session_id FROM sessions WHERE row_id IN {_LISTED})"""
+_DELETE_OWNER_SESSION = "DELETE FROM owners WHERE namespace = ? AND session_id = ? AND session_id <> ''"
+_OF_USER = "namespace = ? AND user_id = ? AND user_id <> ''"
+_DELETE_OWNERS = f"""DELETE FROM owners WHERE ({_OF_USER}) OR (namespace = ?
+  AND session_id IN (SELECT session_id FROM sessions WHERE row_id IN {_LISTED}))"""
 
 
 class _ErasurePlan(NamedTuple):
@@ -75,13 +81,13 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
     size = find_bytes(transaction.connection, head.row_id)
     freed = Usage(-int(command.delete_session), -plan.counts.messages, -size)
     transaction.reserve_quota(head.key.namespace, freed)
-    kind = LogKind.DELETE if command.delete_session else LogKind.CLEAR
-    transaction.log_entry(head, Entry(kind, id=head.key.namespace))
+    _log_erasure(transaction, head, command.delete_session)
     transaction.add_statement("INSERT INTO erased_sessions VALUES (?)", head.row_id)
     transaction.add_statement("DELETE FROM sessions WHERE row_id = ?", head.row_id)
     cleared = None if command.delete_session else _cleared(transaction, head)
     if cleared is None:
         transaction.add_statement("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *command.key)
+        transaction.add_statement(_DELETE_OWNER_SESSION, *command.key)
         transaction.heads[command.key] = None
     else:
         transaction.save_session(cleared)
@@ -98,21 +104,23 @@ def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
         forgotten = user_tombstones(command.user_id, [session.session_id for session in sessions])
         newest_us = _newest_us(transaction.connection, [session.row_id for session in sessions], plan)
         add_tombstones(transaction, command.namespace, forgotten, newest_us)
-    if not any(plan.counts):
+    if not any(plan.counts) and not _has_owner(transaction.connection, command):
         return PendingPurge([], erased)  # waits for what an earlier call left to purge
     namespace, row_ids = command.namespace, json.dumps([session.row_id for session in sessions])
     size = sum(session.bytes for session in sessions)
     transaction.reserve_quota(namespace, Usage(-plan.counts.sessions, -plan.counts.messages, -size))
     for session in sessions:
         key = SessionKey(namespace, session.session_id)
-        transaction.write_entry(session.row_id, Entry(LogKind.DELETE, id=namespace))
+        _log_deletion(transaction, session.row_id, Owner(namespace, command.user_id, session.session_id))
         transaction.heads[key] = None
         transaction.events.append(CommitEvent(key, None, reload=True))
     transaction.add_statement("INSERT INTO erased_sessions SELECT value FROM json_each(?)", row_ids)
     transaction.add_statement(_DELETE_POLICIES, namespace, row_ids)
+    transaction.add_statement(_DELETE_OWNERS, namespace, command.user_id, namespace, row_ids)
     transaction.add_statement(f"DELETE FROM sessions WHERE row_id IN {_LISTED}", row_ids)
     transaction.events.append(CommitEvent(SessionKey(namespace, ""), None, reload=True))
     purges: list[Purge] = [*(session.row_id for session in sessions), *_delete(transaction, namespace, plan)]
+    _log_deletion(transaction, 0, Owner(namespace, command.user_id))
     return PendingPurge(purges, erased)
 
 
@@ -120,6 +128,28 @@ def _newest_us(connection: sqlite3.Connection, sessions: Sequence[int], plan: _E
     records = [location.row_id for location in plan.records]
     documents = [location.row_id for location in plan.documents]
     return newest_time_us(connection, sessions, records, documents)
+
+
+def _has_owner(connection: sqlite3.Connection, command: EraseUser) -> bool:
+    """Return whether the name of the user is stored although nothing else is: all facts were deleted."""
+    query = f"SELECT 1 FROM owners WHERE {_OF_USER}"
+    return connection.execute(query, (command.namespace, command.user_id)).fetchone() is not None
+
+
+def _log_erasure(transaction: Transaction, head: SessionHead, delete_session: bool) -> None:
+    """Log the erasure of a session. That of a cleared one refers to the row that the session has from now on."""
+    owner = Owner(head.key.namespace, head.user_id, head.key.session_id)
+    if delete_session:
+        head.version = _log_deletion(transaction, head.row_id, owner)
+    else:
+        entry = Entry(LogKind.CLEAR, sequence=transaction.next_session, id=head.key.namespace)
+        transaction.erasures.append(ErasedNames(transaction.log_entry(head, entry), owner))
+
+
+def _log_deletion(transaction: Transaction, row_id: int, owner: Owner) -> int:
+    lsn = transaction.write_entry(row_id, Entry(LogKind.DELETE, id=owner.namespace))
+    transaction.erasures.append(ErasedNames(lsn, owner))
+    return lsn
 
 
 def _user_plan(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequence[_UserSession], _ErasurePlan]:
@@ -177,6 +207,10 @@ def _erase_without_session(transaction: Transaction, command: Erase, plan: _Eras
     orphans = _delete(transaction, command.key.namespace, plan)
     if plan.records:
         transaction.events.append(CommitEvent(command.key, None, reload=True))
+    if command.delete_session:
+        transaction.logged_namespaces.add(command.key.namespace)
+        transaction.add_statement(_DELETE_OWNER_SESSION, *command.key)
+        _log_deletion(transaction, 0, Owner(command.key.namespace, "", command.key.session_id))
     erased = Erased(None, plan.counts)
     return PendingPurge(orphans, erased) if orphans else erased
 

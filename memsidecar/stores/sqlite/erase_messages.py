@@ -268,5 +268,6 @@ def _prune(transaction: Transaction, head: SessionHead, pruned: Sequence[_Exchan
         head.count(part.role, part.tokens, sign=-1)
     head.pruned_count += len(pruned)
     sequences = json.dumps([part.sequence for part in pruned])
-    transaction.log_entry(head, Entry(LogKind.PRUNE, sequences.encode()))
+    newest = max(part.sequence for part in pruned)
+    transaction.log_entry(head, Entry(LogKind.PRUNE, sequences.encode(), newest))
     transaction.add_statement(_PRUNE, head.row_id, sequences)

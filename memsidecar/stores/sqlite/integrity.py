@@ -32,7 +32,8 @@ from memsidecar.stores.sqlite.schema import (
 
 FILE_NAME = "journal.db"
 OPEN_CHECK_SECONDS = 0.25
-_NAMED = "SELECT name FROM sqlite_master WHERE name IN ('sessions', 'policies', 'documents', 'records', 'notes')"
+_NAMED = """SELECT name FROM sqlite_master
+  WHERE name IN ('sessions', 'policies', 'documents', 'records', 'notes', 'owners')"""
 "Tables with the names of stored data. A damaged name in an index of them would hide that data."
 
 _WRONG_SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (

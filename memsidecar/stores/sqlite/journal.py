@@ -22,10 +22,12 @@ from memsidecar.stores.contract import (
     DocumentQuery,
     Erasure,
     ErasureCounts,
+    EventPage,
     JournalStats,
     LocatedMessage,
     LogEntries,
     LogFilter,
+    LogListener,
     MessagePage,
     MessageQuery,
     MessageVersions,
@@ -39,7 +41,7 @@ from memsidecar.stores.contract import (
     SessionQuery,
     StoredDocument,
 )
-from memsidecar.stores.sqlite import archive, change_feed, documents, record_rows
+from memsidecar.stores.sqlite import archive, change_feed, documents, events, record_rows
 from memsidecar.stores.sqlite.bookkeeping import find_calibrated_models, find_dead_letters
 from memsidecar.stores.sqlite.connection import translated
 from memsidecar.stores.sqlite.data_dir import (
@@ -109,7 +111,10 @@ class SqliteJournal:
         self._committer.submit(pending)
 
     def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
-        self._writer.subscribe(listener, only_invalidations)
+        self._writer.listeners.subscribe(listener, only_invalidations)
+
+    def subscribe_log(self, listener: LogListener) -> Callable[[], None]:
+        return self._writer.listeners.subscribe_log(listener)
 
     def head(self, key: SessionKey) -> SessionHead | None:
         head = self._reader.head(key)
@@ -196,6 +201,9 @@ class SqliteJournal:
 
     def get_by_lsn(self, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
         return self._read(lambda snapshot: change_feed.get_by_lsn(snapshot, self._path, lsns))
+
+    def read_events(self, scope: Scope, after_lsn: int, limit: int) -> EventPage:
+        return self._read(lambda snapshot: events.read_page(snapshot, scope, after_lsn, limit))
 
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
         row = self._read(lambda snapshot: documents.find_document(snapshot, owner, document_id, self._path))

@@ -15,6 +15,7 @@ from memsidecar.stores.contract import (
     UpsertRecords,
 )
 from memsidecar.stores.sqlite.bookkeeping import advance_watermark, find_watermark
+from memsidecar.stores.sqlite.events import is_logged, log_deletions, log_upserts
 from memsidecar.stores.sqlite.record_rows import (
     RecordLocation,
     RecordRow,
@@ -26,7 +27,7 @@ from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, 
 from memsidecar.stores.sqlite.transaction import Transaction
 
 _INSERT = """INSERT INTO records(namespace, user_id, session_id, kind, id, conflict_key, source, time_us, until_us,
-    body, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    body, bytes, first_lsn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _UPDATE = "UPDATE records SET conflict_key = ?, source = ?, time_us = ?, until_us = ? WHERE row_id = ?"
 _REPLACE = """UPDATE records SET conflict_key = ?, source = ?, time_us = ?, until_us = ?, body = ?, bytes = ?
   WHERE row_id = ?"""
@@ -43,6 +44,7 @@ def delete_record(transaction: Transaction, command: DeleteRecord) -> PendingPur
     if row is None:
         raise NotFound(f"there is no {command.kind.name.lower()} {command.record_id!r}")
     transaction.reserve_quota(command.owner.namespace, Usage(bytes=-row.location.bytes))
+    log_deletions(transaction, command.owner, command.kind, 1)
     return PendingPurge(_delete(transaction, [row.location]), row.intact_part())
 
 
@@ -69,6 +71,8 @@ class _Plan(NamedTuple):
     updated: Sequence[tuple[Record, RecordLocation]]
     "Records with the same body and a new conflict key, source or time."
     deleted: Sequence[RecordLocation]
+    changed_ids: Sequence[str]
+    "The ids of written and updated records, in the order of the command."
 
     @property
     def growth_bytes(self) -> int:
@@ -87,6 +91,8 @@ def upsert_records(transaction: Transaction, command: UpsertRecords) -> RecordsU
     growth = Usage(bytes=plan.growth_bytes)
     transaction.reserve_quota(command.owner.namespace, growth, refusable=not command.is_derived)
     orphans = _carry_out(transaction, command, plan, progress)
+    log_upserts(transaction, command, plan.changed_ids, changes.sequence)
+    log_deletions(transaction, command.owner, command.kind, len(plan.deleted))
     result = RecordsUpserted(tuple(upserts.values()), changes.result)
     return PendingPurge(orphans, result) if orphans else result
 
@@ -115,7 +121,13 @@ def _plan(
             written.append((record, before))
         elif before.columns != _columns(record):
             updated.append((record, before.location))
-    return _Plan(written, updated, [row.location for row in existing.values() if row.id not in upserts])
+    changed = {record.id for record, _ in (*written, *updated)}
+    return _Plan(
+        written,
+        updated,
+        [row.location for row in existing.values() if row.id not in upserts],
+        [record_id for record_id in upserts if record_id in changed],
+    )
 
 
 def _advances(transaction: Transaction, command: UpsertRecords) -> bool:
@@ -128,7 +140,7 @@ def _advances(transaction: Transaction, command: UpsertRecords) -> bool:
 def _carry_out(
     transaction: Transaction, command: UpsertRecords, plan: _Plan, progress: Progress | None
 ) -> list[OrphanedTexts]:
-    replaced = _write(transaction, command, plan.written)
+    replaced = _write(transaction, command, plan)
     for record, location in plan.updated:
         transaction.add_statement(_UPDATE, *_columns(record), location.row_id)
     if progress is not None:
@@ -136,18 +148,19 @@ def _carry_out(
     return [*orphan_texts(transaction, replaced), *_delete(transaction, plan.deleted)]
 
 
-def _write(
-    transaction: Transaction, command: UpsertRecords, written: Sequence[tuple[Record, RecordRow | None]]
-) -> list[OrphanedTexts]:
-    """Add bodies and rows; return the replaced bodies."""
-    first = transaction.add_texts([(record.body, 0) for record, _ in written])
-    for body, (record, before) in enumerate(written, first):
+def _write(transaction: Transaction, command: UpsertRecords, plan: _Plan) -> list[OrphanedTexts]:
+    """Add bodies and rows; return the replaced bodies. The log entries of the changes follow, from the next lsn on."""
+    lsns = {record_id: lsn for lsn, record_id in enumerate(plan.changed_ids, transaction.lsn + 1)}
+    first = transaction.add_texts([(record.body, 0) for record, _ in plan.written])
+    for body, (record, before) in enumerate(plan.written, first):
         columns, size = _columns(record), len(record.body)
         if before is None:
-            transaction.add_statement(_INSERT, *command.owner, command.kind, record.id, *columns, body, size)
+            place = (*command.owner, command.kind, record.id)
+            first_lsn = lsns[record.id] if is_logged(command.kind) else 0
+            transaction.add_statement(_INSERT, *place, *columns, body, size, first_lsn)
         else:
             transaction.add_statement(_REPLACE, *columns, body, size, before.location.row_id)
-    return [before.location.texts for _, before in written if before is not None]
+    return [before.location.texts for _, before in plan.written if before is not None]
 
 
 def replace_records(

@@ -14,6 +14,14 @@ A session's `row_id` changes when the session is cleared: its messages are then 
 `erased_sessions` has the old row id until the last byte of them is purged. `erased_messages` has the lsns of the newest
 versions of messages that were erased one by one, until all their versions are purged.
 
+A changed fact or summary has a log entry without content. Its session is the row id of its owner in `owners`, so that
+the log itself has no name: an erasure deletes that row. Its sequence is the row id of the fact, NULL if the fact was
+deleted, or the last sequence that the summary covers. `first_lsn` of a record is that of its first entry: a row id may
+be used again for a later record.
+
+The entry of a CLEAR has the session's new row id as its sequence. A DELETE with session 0 is that of a user, or of a
+session that had no messages.
+
 The last lsn of a namespace follows from its sessions' versions, and from `last_lsns` for entries that have their
 namespace in `id`. An index on the log would cost every message.
 
@@ -51,6 +59,8 @@ class LogKind(IntEnum):
     DELETE = 7
     DOCUMENT = 8
     DOCUMENT_DELETE = 9
+    FACT = 10
+    SUMMARY = 11
     MESSAGE_ERASURE = 12
 
 
@@ -69,6 +79,12 @@ CREATE TABLE tombstones(
   PRIMARY KEY(namespace, kind, digest)
 ) WITHOUT ROWID;
 INSERT INTO tombstones VALUES ('', 0, randomblob(32), 0);
+"""
+_OWNERS = """\
+CREATE TABLE owners(
+  row_id INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
+  UNIQUE(namespace, session_id, user_id)
+);
 """
 _NEW_MESSAGES = """\
 CREATE VIEW new_messages AS
@@ -149,9 +165,10 @@ CREATE TABLE records(
   row_id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL,
   kind INTEGER NOT NULL, id TEXT NOT NULL, conflict_key INTEGER NOT NULL, source TEXT NOT NULL,
   time_us INTEGER NOT NULL, until_us INTEGER NOT NULL, body INTEGER NOT NULL, bytes INTEGER NOT NULL DEFAULT 0,
+  first_lsn INTEGER NOT NULL DEFAULT 0,
   UNIQUE(namespace, session_id, user_id, kind, id)
 );
-{_RECORD_INDEXES}{_TOMBSTONES}{_NEW_MESSAGES}{_ERASED_MESSAGES}"""
+{_RECORD_INDEXES}{_TOMBSTONES}{_OWNERS}{_NEW_MESSAGES}{_ERASED_MESSAGES}"""
 
 VERSION_3 = """
 CREATE TABLE notes(
@@ -225,10 +242,15 @@ UPDATE messages SET id_hash = id_hash((SELECT l.id FROM log l WHERE l.lsn = mess
 CREATE INDEX message_ids ON messages(session, id_hash);
 """
 
-# Documents of earlier versions have no layout: the white space between their chunks is not known.
+# Documents of earlier versions have no layout: the white space between their chunks is not known. The facts of large
+# messages have a task of their own, which continues where the task of all messages was.
 VERSION_7 = f"""
 ALTER TABLE documents ADD COLUMN layout BLOB;
-{_TOMBSTONES}{_ERASED_MESSAGES}"""
+ALTER TABLE records ADD COLUMN first_lsn INTEGER NOT NULL DEFAULT 0;
+INSERT INTO watermarks SELECT 'semantic.facts.large', namespace, lsn FROM watermarks WHERE task = 'semantic.facts';
+INSERT INTO dead_letters SELECT replace(task, 'semantic.facts', 'semantic.facts.large'), lsn, namespace, reason, time_us
+  FROM dead_letters WHERE task = 'semantic.facts' OR task LIKE 'semantic.facts/%';
+{_TOMBSTONES}{_OWNERS}{_ERASED_MESSAGES}"""
 
 SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
   FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.row_id)"""
@@ -236,7 +258,7 @@ DOCUMENT_BYTES = """(SELECT coalesce(sum(length(t.text)), 0) FROM texts t WHERE 
   OR t.row_id >= documents.first_chunk AND t.row_id < documents.first_chunk + documents.chunk_count)"""
 RECORD_BYTES = "coalesce((SELECT length(t.text) FROM texts t WHERE t.row_id = records.body), 0)"
 
-RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION, HASH_VERSION, ERASURE_VERSION = 3, 4, 5, 6, 7
+RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION, HASH_VERSION, ARCHIVE_VERSION = 3, 4, 5, 6, 7
 # Each migration makes its version out of the one before it. Version 1 was changed in place during development: its
 # number does not tell which tables a file has, so it cannot be read.
 MIGRATIONS = {
@@ -244,7 +266,7 @@ MIGRATIONS = {
     BYTES_VERSION: VERSION_4,
     NAMES_VERSION: VERSION_5,
     HASH_VERSION: VERSION_6,
-    ERASURE_VERSION: VERSION_7,
+    ARCHIVE_VERSION: VERSION_7,
 }
 OLDEST, NEWEST = min(MIGRATIONS) - 1, max(MIGRATIONS)
 

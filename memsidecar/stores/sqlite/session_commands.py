@@ -149,8 +149,8 @@ def _remove(transaction: Transaction, head: SessionHead, removed: Sequence[Store
     for message in removed:
         head.count(message.role, message.tokens, sign=-1)
     head.pruned_count += len(removed)
-    sequences = json.dumps([message.sequence for message in removed])
-    transaction.log_entry(head, Entry(LogKind.PRUNE, sequences.encode()))
+    newest, sequences = removed[-1].sequence, json.dumps([message.sequence for message in removed])
+    transaction.log_entry(head, Entry(LogKind.PRUNE, sequences.encode(), newest))
     transaction.add_statement(_PRUNE, head.row_id, sequences)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from memsidecar.domain.errors import SessionOwnerMismatch
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, SessionKey
-from memsidecar.stores.contract import CommitEvent, PendingCommand
+from memsidecar.stores.contract import CommitEvent, ErasedNames, PendingCommand
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.command_group import CommandGroup
 from memsidecar.stores.sqlite.data_dir import LogPosition
@@ -21,12 +21,12 @@ from memsidecar.stores.sqlite.writer_state import ExistingMessage, QuotaUsage
 _INSERT_LOG = """INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, crc, prev, vector)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT vector FROM log WHERE lsn = ?))"""
 _EMPTY_LOG = "UPDATE log SET body = NULL, crc = NULL, vector = NULL WHERE lsn = ?"
-_SAVE_LAST_LSN = "INSERT INTO last_lsns VALUES (?, ?) ON CONFLICT(namespace) DO UPDATE SET lsn = excluded.lsn"
+SAVE_LAST_LSN = "INSERT INTO last_lsns VALUES (?, ?) ON CONFLICT(namespace) DO UPDATE SET lsn = excluded.lsn"
 # Each group size is a statement of its own, which stays prepared: larger groups would add up to tens of megabytes.
 ROWS_PER_STATEMENT = 32
 BODY_COLUMN = 12  # of a row of `new_messages`
 
-Statement = tuple[str, Sequence[Any]]
+Statement = tuple[str, Sequence[Any] | dict[str, Any]]
 
 
 class Entry(NamedTuple):
@@ -74,6 +74,8 @@ class Transaction:
         self.new_ids: list[tuple[int, int]] = []
         self.statements: list[Statement] = []
         self.events: list[CommitEvent] = []
+        self.logged_namespaces: set[str] = set()
+        self.erasures: list[ErasedNames] = []
         self.results: list[tuple[PendingCommand, Any]] = []
         self.deleted_records: set[int] = set()
         self.usage: dict[str, Usage] = {}
@@ -158,7 +160,7 @@ class Transaction:
         if entry.prev is not None:
             self.add_statement(_EMPTY_LOG, entry.prev)
         if entry.kind >= FIRST_NAMESPACED_KIND:
-            self.add_statement(_SAVE_LAST_LSN, entry.id, self.lsn)
+            self.add_statement(SAVE_LAST_LSN, entry.id, self.lsn)
         return self.lsn
 
     def log_entry(self, head: SessionHead, entry: Entry) -> int:

@@ -17,8 +17,6 @@ from memsidecar.stores.contract import (
     Append,
     Calibrate,
     Claim,
-    CommitEvent,
-    CommitListener,
     DeleteDocument,
     DeleteRecord,
     Erase,
@@ -45,6 +43,7 @@ from memsidecar.stores.sqlite.documents import delete_document, put_document
 from memsidecar.stores.sqlite.erase import erase, erase_user
 from memsidecar.stores.sqlite.erase_messages import expire_messages, forget_messages
 from memsidecar.stores.sqlite.imports import import_document, import_records, import_session
+from memsidecar.stores.sqlite.listeners import Listeners
 from memsidecar.stores.sqlite.message_import import import_messages
 from memsidecar.stores.sqlite.records import delete_record, upsert_records
 from memsidecar.stores.sqlite.rows import position_of
@@ -114,13 +113,10 @@ class Writer:
         self._heads: dict[SessionKey, SessionHead] = {}
         self._seen_ids = SeenIds(MAX_SEEN_IDS)
         self.quota_usage = QuotaUsage(connection, quotas)
-        self._listeners: list[tuple[CommitListener, bool]] = []
+        self.listeners = Listeners()
         self._failed = False
         self._next_ids = _read_next_ids(connection)
         self.published_lsn = self._next_ids.position.lsn
-
-    def subscribe(self, listener: CommitListener, only_invalidations: bool) -> None:
-        self._listeners.append((listener, only_invalidations))
 
     def write(self, group: Sequence[PendingCommand]) -> None:
         """Commit the group in as few transactions as its order allows, and complete every command."""
@@ -221,20 +217,9 @@ class Writer:
         self._next_ids = transaction.next_ids
         self.quota_usage.publish(transaction.usage)
         try:
-            if transaction.events:
-                self._notify(transaction.events)
+            self.listeners.notify(transaction)
         finally:
             self.published_lsn = transaction.lsn
-
-    def _notify(self, events: Sequence[CommitEvent]) -> None:
-        invalidations = [event for event in events if event.invalidates]
-        for listener, only_invalidations in self._listeners:
-            if only_invalidations and not invalidations:
-                continue
-            try:
-                listener(invalidations if only_invalidations else events)
-            except Exception:  # a listener that fails must affect neither the others nor the group
-                log.exception("a listener failed")
 
     def _record_ids(self, transaction: Transaction) -> None:
         for row_id in range(self._next_ids.session, transaction.next_session):

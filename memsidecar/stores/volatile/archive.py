@@ -23,7 +23,7 @@ MAX_PAGE_ITEMS = 256
 
 def read_position(state: JournalState) -> ArchivePosition:
     return ArchivePosition(
-        lsn=len(state.log),
+        lsn=len(state.log.rows),
         session=state.next_session,
         record=state.records.next_row_id,
         document=state.documents.last_row_id + 1,

@@ -16,7 +16,8 @@ from memsidecar.stores.contract import (
     RowsErased,
     SessionClaimed,
 )
-from memsidecar.stores.volatile.session import EntryKind, LogRow, Message, Session
+from memsidecar.stores.volatile.events import ERASURES, EntryKind, LogRow
+from memsidecar.stores.volatile.session import Message, Session
 from memsidecar.stores.volatile.state import JournalState
 
 
@@ -31,13 +32,13 @@ def read_changes(
 ) -> Sequence[LogEntry]:
     sessions = state.by_row_id()
     # Lsns are given without gaps, from 1 on.
-    later = (state.log[place] for place in range(max(after_lsn, 0), len(state.log)))
+    later = (state.log.rows[place] for place in range(max(after_lsn, 0), len(state.log.rows)))
     matching = (entry for entry in later if entry.namespace == namespace and _matches(sessions, entry, log_filter))
     decoded = (_decode(state, sessions, entry) for entry in matching)
     found = islice((change for change in decoded if change is not None), limit)
     changes = [NoOp(change.lsn) if _is_too_large(change, max_message_bytes) else change for change in found]
-    if log_filter is not None and len(changes) < limit and len(state.log) > after_lsn:
-        changes.append(EndOfLog(len(state.log)))
+    if log_filter is not None and len(changes) < limit and len(state.log.rows) > after_lsn:
+        changes.append(EndOfLog(len(state.log.rows)))
     return changes
 
 
@@ -45,11 +46,16 @@ def _is_too_large(change: LogEntry, max_message_bytes: int) -> bool:
     return isinstance(change, MessageWritten) and len(change.message.body) > max_message_bytes
 
 
+_WITHOUT_CONTENT = (EntryKind.PRUNE, EntryKind.SHORTENING, EntryKind.FACT, EntryKind.SUMMARY)
+
+
 def _matches(sessions: Mapping[int, Session], entry: LogRow, log_filter: LogFilter | None) -> bool:
-    if log_filter is None or entry.kind in (EntryKind.ERASURE, EntryKind.MESSAGE_ERASURE):
+    if log_filter is None or entry.kind in (*ERASURES, EntryKind.MESSAGE_ERASURE):
         return True
-    if entry.kind in (EntryKind.DOCUMENT, EntryKind.WINDOW):
-        return entry.kind is EntryKind.DOCUMENT and log_filter.documents
+    if entry.kind is EntryKind.DOCUMENT:
+        return log_filter.documents
+    if entry.kind in _WITHOUT_CONTENT:
+        return False
     session = sessions.get(entry.row_id)
     if session is None:
         return False
@@ -58,8 +64,10 @@ def _matches(sessions: Mapping[int, Session], entry: LogRow, log_filter: LogFilt
 
 def _decode(state: JournalState, sessions: Mapping[int, Session], entry: LogRow) -> LogEntry | None:
     """Return None for an entry of an erased session: it belongs to no namespace any more."""
-    if entry.kind is EntryKind.ERASURE:
+    if entry.kind in ERASURES and entry.row_id:
         return RowsErased(entry.lsn, entry.row_id)
+    if entry.kind in (EntryKind.DELETE, EntryKind.FACT, EntryKind.SUMMARY):
+        return NoOp(entry.lsn)
     if entry.kind is EntryKind.DOCUMENT:
         document = state.documents.by_version(entry.lsn)
         return DocumentWritten(entry.lsn, document) if document else NoOp(entry.lsn)
@@ -72,7 +80,7 @@ def _decode(state: JournalState, sessions: Mapping[int, Session], entry: LogRow)
 def _decode_of_session(session: Session, entry: LogRow) -> LogEntry:
     if entry.kind is EntryKind.CLAIM:
         return SessionClaimed(entry.lsn, session.row_id, session.key, session.user_id)
-    if entry.kind is EntryKind.WINDOW:
+    if entry.kind in _WITHOUT_CONTENT:
         return NoOp(entry.lsn)
     message = session.at(entry.sequence)
     return _message_written(session, message, entry.lsn) if message else NoOp(entry.lsn)
@@ -109,7 +117,7 @@ def get_by_lsn(state: JournalState, lsns: Sequence[int]) -> Mapping[int, Located
 
 def _locate(state: JournalState, lsns: Sequence[int]) -> Iterator[LocatedMessage]:
     sessions = state.by_row_id()
-    for entry in (state.log[lsn - 1] for lsn in lsns if 0 < lsn <= len(state.log)):
+    for entry in (state.log.rows[lsn - 1] for lsn in lsns if 0 < lsn <= len(state.log.rows)):
         session = sessions.get(entry.row_id)
         if session and entry.kind is EntryKind.MESSAGE and (message := session.at(entry.sequence)):
             yield session.located(message)

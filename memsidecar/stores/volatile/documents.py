@@ -18,7 +18,7 @@ from memsidecar.stores.contract import (
     StoredDocument,
 )
 from memsidecar.stores.message_encoding import document_bytes
-from memsidecar.stores.volatile.session import EntryKind
+from memsidecar.stores.volatile.events import EntryKind
 
 
 class DocumentTable:
@@ -74,7 +74,7 @@ class DocumentTable:
 
     def _delete(self, name: tuple[Owner, str]) -> StoredDocument:
         document = self._documents.pop(name)
-        self._write(EntryKind.ERASURE, document.owner.namespace, -document.row_id)
+        self._write(EntryKind.DOCUMENT_DELETE, document.owner.namespace, -document.row_id)
         return document
 
     def get(self, owner: Owner, document_id: str) -> StoredDocument | None:

@@ -21,7 +21,8 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.message_encoding import document_bytes, message_bytes, with_sequence
 from memsidecar.stores.tombstones import is_forgotten
-from memsidecar.stores.volatile.session import EntryKind, Message, Session
+from memsidecar.stores.volatile.events import EntryKind
+from memsidecar.stores.volatile.session import Message, Session
 from memsidecar.stores.volatile.state import JournalState
 
 
@@ -204,12 +205,12 @@ class _MessageImporter:
             draft.time_us,
             with_sequence(draft.body, sequence),
         )
-        self._state.write_session_entry(session, EntryKind.MESSAGE, sequence)
+        self._state.write_session_entry(session, EntryKind.MESSAGE, sequence, draft.id)
         stored = Message(draft, session.version, original, original)
         if message.displayed is not None:
             body, tokens = message.displayed
             stored.shorten(original._replace(body=with_sequence(body, sequence), tokens=tokens))
-            self._state.write_session_entry(session, EntryKind.WINDOW)
+            self._state.write_session_entry(session, EntryKind.SHORTENING)
         if pruned:
             stored.prune()
         session.messages.append(stored)

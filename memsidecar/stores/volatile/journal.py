@@ -3,7 +3,7 @@
 import logging
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memsidecar.domain.errors import ShuttingDown, SidecarError
@@ -22,11 +22,14 @@ from memsidecar.stores.contract import (
     DocumentQuery,
     Erasure,
     ErasureCounts,
+    EventPage,
     ImportCommand,
     JournalStats,
     LocatedMessage,
+    LogChanges,
     LogEntries,
     LogFilter,
+    LogListener,
     MessagePage,
     MessageQuery,
     MessageVersions,
@@ -41,6 +44,7 @@ from memsidecar.stores.contract import (
     StoredDocument,
 )
 from memsidecar.stores.volatile import archive, change_feed
+from memsidecar.stores.volatile.events import namespaces_since
 from memsidecar.stores.volatile.imports import apply_import
 from memsidecar.stores.volatile.state import JournalState
 
@@ -54,11 +58,13 @@ class VolatileJournal:
         self._lock = threading.RLock()
         self._state = JournalState(self._notify, quotas)
         self._listeners: list[tuple[CommitListener, bool]] = []
+        self._log_listeners: tuple[LogListener, ...] = ()
         self._closed = False
 
     def submit(self, pending: PendingCommand) -> None:
         with self._lock:
             self._check_open()
+            last_lsn = len(self._state.log.rows)
             try:
                 result = self._apply(pending.command)
             except SidecarError as refusal:
@@ -67,10 +73,30 @@ class VolatileJournal:
                 log.exception("a command failed")
                 pending.complete(error=bug)
             else:
+                self._notify_of_log(last_lsn)
                 pending.complete(result)
 
     def _apply(self, command: Command) -> Any:
         return apply_import(self._state, command) if isinstance(command, ImportCommand) else self._state.apply(command)
+
+    def subscribe_log(self, listener: LogListener) -> Callable[[], None]:
+        self._log_listeners += (listener,)
+
+        def unsubscribe() -> None:
+            self._log_listeners = tuple(each for each in self._log_listeners if each is not listener)
+
+        return unsubscribe
+
+    def _notify_of_log(self, last_lsn: int) -> None:
+        """Tell the listeners what one command added to the log."""
+        log_of_state, erasures = self._state.log, self._state.log.erasures
+        log_of_state.erasures = []
+        if namespaces := namespaces_since(log_of_state, last_lsn):
+            for listener in self._log_listeners:
+                try:
+                    listener(LogChanges(namespaces, erasures))
+                except Exception:
+                    log.exception("a listener failed")
 
     def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
         self._listeners.append((listener, only_invalidations))
@@ -155,7 +181,7 @@ class VolatileJournal:
     def last_lsns(self) -> Mapping[str, int]:
         with self._lock:
             self._check_open()
-            return dict(self._state.last_lsns)
+            return dict(self._state.log.last_lsns)
 
     def read_changes(
         self,
@@ -181,6 +207,11 @@ class VolatileJournal:
         with self._lock:
             self._check_open()
             return change_feed.get_by_lsn(self._state, lsns)
+
+    def read_events(self, scope: Scope, after_lsn: int, limit: int) -> EventPage:
+        with self._lock:
+            self._check_open()
+            return self._state.events.read(scope, after_lsn, limit)
 
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
         with self._lock:
@@ -249,7 +280,7 @@ class VolatileJournal:
             return self._state.usage(namespace)
 
     def stats(self) -> JournalStats:
-        return JournalStats(last_lsn=len(self._state.log))
+        return JournalStats(last_lsn=len(self._state.log.rows))
 
     def close(self) -> None:
         with self._lock:

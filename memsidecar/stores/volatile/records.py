@@ -24,12 +24,18 @@ class RecordName(NamedTuple):
 
 
 class RecordTable:
-    """All records. `check_quota` raises QuotaExceeded."""
+    """All records. `check_quota` raises QuotaExceeded. `write` adds a log entry and returns its lsn, 0 if none."""
 
-    def __init__(self, check_quota: Callable[[str, Usage], None]) -> None:
+    def __init__(
+        self,
+        check_quota: Callable[[str, Usage], None],
+        write: Callable[[Owner, RecordKind, str, int], int],
+    ) -> None:
         self._check_quota = check_quota
+        self._write = write
         self._records: dict[RecordName, Record] = {}
         self._row_ids: dict[RecordName, int] = {}
+        self._first_lsns: dict[RecordName, int] = {}
         self.next_row_id = 1
 
     def upsert(self, command: UpsertRecords) -> RecordsUpserted:
@@ -38,21 +44,41 @@ class RecordTable:
         upserts = {record.id: record for record in changes.upserts}
         if not command.is_derived:
             self._check_growth(command, upserts, changes.deletes)
-        for record_id in changes.deletes:
-            self._records.pop(RecordName(command.owner, command.kind, record_id), None)
         for record_id, record in upserts.items():
-            self._put(RecordName(command.owner, command.kind, record_id), record)
+            self._put(RecordName(command.owner, command.kind, record_id), record, changes.sequence)
+        for record_id in dict.fromkeys(changes.deletes):
+            if record_id not in upserts and self.get(command.owner, command.kind, record_id):
+                self._delete(RecordName(command.owner, command.kind, record_id))
         return RecordsUpserted(tuple(upserts.values()), changes.result)
 
-    def _put(self, name: RecordName, record: Record) -> None:
+    def _put(self, name: RecordName, record: Record, sequence: int) -> None:
+        if self._records.get(name) == record:
+            return
+        lsn = self._write(*name, sequence if name.kind is RecordKind.SUMMARY else 0)
         if name not in self._records:
             self._row_ids[name], self.next_row_id = self.next_row_id, self.next_row_id + 1
+            self._first_lsns[name] = lsn
         self._records[name] = record
+
+    def _delete(self, name: RecordName) -> Record:
+        self._write(name.owner, name.kind, "", 0)
+        return self._records.pop(name)
 
     def in_order(self) -> Iterator[tuple[int, RecordName, Record]]:
         """Yield all records with their row ids, in the order of these."""
         for name in sorted(self._records, key=lambda name: self._row_ids[name]):
             yield self._row_ids[name], name, self._records[name]
+
+    def known_id(self, owner: Owner, record_id: str, lsn: int) -> str:
+        """Return the id of a fact that was logged at an lsn; empty if that fact was deleted since."""
+        name = RecordName(owner, RecordKind.FACT, record_id)
+        return record_id if name in self._records and self._first_lsns[name] <= lsn else ""
+
+    def newest_summary(self, owner: Owner, lsn: int) -> str:
+        """Return the id of the owner's newest summary of those that existed at an lsn; empty if there is none."""
+        known = {name: self._first_lsns[name] for name in self._records if name[:2] == (owner, RecordKind.SUMMARY)}
+        logged = [(first_lsn, name.id) for name, first_lsn in known.items() if first_lsn <= lsn]
+        return max(logged)[1] if logged else ""
 
     def _check_growth(self, command: UpsertRecords, upserts: Mapping[str, Record], deletes: Sequence[str]) -> None:
         stored = [self.get(command.owner, command.kind, record_id) for record_id in {*upserts, *deletes}]
@@ -67,7 +93,7 @@ class RecordTable:
         name = RecordName(command.owner, command.kind, command.record_id)
         if name not in self._records:
             raise NotFound(f"there is no {command.kind.name.lower()} {command.record_id!r}")
-        return self._records.pop(name)
+        return self._delete(name)
 
     def erased_with(self, key: SessionKey, user_id: str, delete_session: bool) -> list[RecordName]:
         """Return what an erasure of the session erases."""

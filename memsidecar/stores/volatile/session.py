@@ -1,10 +1,8 @@
-"""Sessions, messages and log entries of the RAM journal."""
+"""Sessions and messages of the RAM journal."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
-from typing import NamedTuple
 
 from memsidecar.domain.errors import IdConflict, SessionOwnerMismatch
 from memsidecar.domain.message import Draft, Flag, Role, StoredMessage
@@ -160,23 +158,3 @@ def _truncate(messages: list[StoredMessage], max_bytes: int) -> tuple[list[Store
         if place and size > max_bytes:
             return messages[:place], True
     return messages, False
-
-
-class EntryKind(Enum):
-    MESSAGE = auto()
-    ANNOTATION = auto()
-    CLAIM = auto()
-    ERASURE = auto()
-    MESSAGE_ERASURE = auto()
-    DOCUMENT = auto()
-    WINDOW = auto()
-
-
-class LogRow(NamedTuple):
-    """A log entry. `row_id` is a session's, or the negative one of a document."""
-
-    lsn: int
-    kind: EntryKind
-    namespace: str
-    row_id: int
-    sequence: int = 0

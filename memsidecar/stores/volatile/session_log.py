@@ -6,15 +6,15 @@ from typing import Any
 
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import CommitEvent
-from memsidecar.stores.volatile.session import EntryKind, LogRow, Session
+from memsidecar.stores.volatile.events import EntryKind, Log
+from memsidecar.stores.volatile.session import Session
 
 
 class SessionLog:
     """The log, the sessions that it made, and their policies. Not thread-safe: the journal locks."""
 
     def __init__(self, notify: Callable[[CommitEvent], None]) -> None:
-        self.log: list[LogRow] = []
-        self.last_lsns: dict[str, int] = {}
+        self.log = Log()
         self.sessions: dict[SessionKey, Session] = {}
         self.policies: dict[SessionKey, Policy] = {}
         self._notify = notify
@@ -27,19 +27,13 @@ class SessionLog:
     def by_row_id(self) -> dict[int, Session]:
         return {session.row_id: session for session in self.sessions.values()}
 
-    def _write(self, kind: EntryKind, namespace: str, row_id: int, sequence: int = 0) -> int:
-        lsn = len(self.log) + 1
-        self.log.append(LogRow(lsn, kind, namespace, row_id, sequence))
-        self.last_lsns[namespace] = lsn
-        return lsn
-
     def _write_document_entry(self, kind: EntryKind, namespace: str, row_id: int) -> int:
         self._notify(CommitEvent(SessionKey(namespace, ""), None))
-        return self._write(kind, namespace, row_id)
+        return self.log.write(kind, namespace, row_id)
 
-    def write_session_entry(self, session: Session, kind: EntryKind, sequence: int = 0) -> None:
+    def write_session_entry(self, session: Session, kind: EntryKind, sequence: int = 0, message_id: str = "") -> None:
         """Add a log entry of the session; its lsn becomes the session's version."""
-        session.version = self._write(kind, session.key.namespace, session.row_id, sequence)
+        session.version = self.log.write(kind, session.key.namespace, session.row_id, sequence, message_id)
         session.last_active_us = self.now_us()
 
     def now_us(self) -> int:

@@ -21,12 +21,14 @@ from memsidecar.stores.contract import (
     DeleteRecord,
     Erase,
     Erased,
+    ErasedNames,
     EraseUser,
     Erasure,
     ErasureCounts,
     ExpireMessages,
     ForgetMessages,
     MessageUpdated,
+    Owner,
     PolicySet,
     PutDocument,
     RecordsUpserted,
@@ -44,8 +46,9 @@ from memsidecar.stores.volatile.bookkeeping import Bookkeeping
 from memsidecar.stores.volatile.documents import DocumentTable
 from memsidecar.stores.volatile.erase import ErasurePlan, plan_session, plan_user
 from memsidecar.stores.volatile.erase_messages import plan_messages
+from memsidecar.stores.volatile.events import EntryKind, EventReader
 from memsidecar.stores.volatile.records import RecordTable
-from memsidecar.stores.volatile.session import EntryKind, Message, Session
+from memsidecar.stores.volatile.session import Message, Session
 from memsidecar.stores.volatile.session_log import SessionLog
 
 
@@ -55,7 +58,8 @@ class JournalState(SessionLog):
     def __init__(self, notify: Callable[[CommitEvent], None], quotas: QuotaLookup) -> None:
         super().__init__(notify)
         self.documents = DocumentTable(self._write_document_entry, self.check_quota)
-        self.records = RecordTable(self.check_quota)
+        self.records = RecordTable(self.check_quota, self.log.write_record)
+        self.events = EventReader(self.log, self.sessions, self.records)
         self.bookkeeping = Bookkeeping()
         self.tombstones: dict[tuple[str, Tombstone], int] = {}
         self._quotas = quotas
@@ -102,7 +106,7 @@ class JournalState(SessionLog):
         stored = StoredMessage(
             sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body
         )
-        self.write_session_entry(session, EntryKind.MESSAGE, sequence)
+        self.write_session_entry(session, EntryKind.MESSAGE, sequence, draft.id)
         session.messages.append(Message(draft, session.version, stored, stored))
         session.last_sequence = sequence
         return stored
@@ -116,9 +120,9 @@ class JournalState(SessionLog):
         self.check_quota(command.key.namespace, Usage(bytes=len(original.body) - len(message.original.body)))
         message.revise(original, displayed)
         self.claim(command.key, command.user_id)
-        self.write_session_entry(session, EntryKind.ANNOTATION, message.original.sequence)
+        self.write_session_entry(session, EntryKind.ANNOTATION, message.original.sequence, command.message_id)
         if message.displayed.flags & Flag.SHORTENED:
-            self.write_session_entry(session, EntryKind.WINDOW)
+            self.write_session_entry(session, EntryKind.SHORTENING)
         return MessageUpdated(self.publish(session, replaced=(message.displayed,)), message.displayed)
 
     def _update_window(self, command: UpdateWindow) -> WindowUpdated:
@@ -132,12 +136,12 @@ class JournalState(SessionLog):
                 raise NotFound(f"message {sequence} is not in the window")
         for shortened in command.shortened:
             window[shortened.sequence].shorten(shortened)
-            self.write_session_entry(session, EntryKind.WINDOW)
+            self.write_session_entry(session, EntryKind.SHORTENING)
         replaced = [window[shortened.sequence].displayed for shortened in command.shortened]
         for sequence in removed:
             window[sequence].prune()
         if removed:
-            self.write_session_entry(session, EntryKind.WINDOW)
+            self.write_session_entry(session, EntryKind.PRUNE, removed[-1])
         return WindowUpdated(self.publish(session, removed=removed, replaced=replaced), command.result)
 
     def _update_window_exclusive(self, command: UpdateWindowExclusive) -> WindowUpdated:
@@ -158,7 +162,7 @@ class JournalState(SessionLog):
         for message in plan.pruned:
             message.prune()
         if plan.pruned:
-            self.write_session_entry(session, EntryKind.WINDOW)
+            self.write_session_entry(session, EntryKind.PRUNE, max(each.original.sequence for each in plan.pruned))
         for message in plan.messages:
             self.write_session_entry(session, EntryKind.MESSAGE_ERASURE, message.original.sequence)
         plan.remove(self.records)
@@ -173,7 +177,10 @@ class JournalState(SessionLog):
 
     def _erase(self, command: Erase) -> Erased:
         plan = self.plan_erasure(command)
-        self._remove(command.key.namespace, plan)
+        self._add_tombstones(command.key.namespace, plan)
+        self._remove(plan, command.user_id, command.delete_session)
+        if command.delete_session and not plan.sessions:
+            self.log.write_deletion(0, Owner(command.key.namespace, "", command.key.session_id))
         if plan.sessions and not command.delete_session:
             return Erased(self._recreate(plan.sessions[0], command.user_id), plan.counts)
         if plan.sessions or plan.records:
@@ -183,7 +190,11 @@ class JournalState(SessionLog):
 
     def _erase_user(self, command: EraseUser) -> Erased:
         plan = self.plan_erasure(command)
-        self._remove(command.namespace, plan)
+        self._add_tombstones(command.namespace, plan)
+        self._remove(plan, command.user_id, delete_sessions=True)
+        owner = Owner(command.namespace, command.user_id)
+        if any(plan.counts) or (command.user_id and self.log.has_owner(owner)):
+            self.log.write_deletion(0, owner)
         for session in plan.sessions:
             self.policies.pop(session.key, None)
             self._notify(CommitEvent(session.key, None, reload=True))
@@ -191,12 +202,19 @@ class JournalState(SessionLog):
             self._notify(CommitEvent(SessionKey(command.namespace, ""), None, reload=True))
         return Erased(None, plan.counts)
 
-    def _remove(self, namespace: str, plan: ErasurePlan) -> None:
+    def _add_tombstones(self, namespace: str, plan: ErasurePlan) -> None:
         for tombstone in plan.forgotten:
             before_us = self.tombstones.get((namespace, tombstone), 0)
             self.tombstones[namespace, tombstone] = max(before_us, self.now_us(), plan.newest_us)
+
+    def _remove(self, plan: ErasurePlan, user_id: str, delete_sessions: bool) -> None:
         for session in plan.sessions:
-            self.write_session_entry(session, EntryKind.ERASURE)
+            owner = Owner(session.key.namespace, session.user_id or user_id, session.key.session_id)
+            if delete_sessions:
+                self.log.write_deletion(session.row_id, owner)
+            else:
+                self.write_session_entry(session, EntryKind.CLEAR, self.next_session)
+                self.log.erasures.append(ErasedNames(session.version, owner))
             del self.sessions[session.key]
         self.records.remove(plan.records)
         self.documents.remove(plan.documents)
