@@ -1,6 +1,6 @@
 """gRPC handlers of a service, made from its descriptor and its table of RPC handlers."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -23,13 +23,23 @@ For a streaming RPC: takes an async iterator of requests and returns an async it
 """
 
 
+@dataclass(frozen=True)
+class WatchHandler:
+    """Handles a stream of events: takes one decoded request and returns an async generator of encoded responses.
+
+    If the client does not take a response in time, SlowReader is thrown into the generator.
+    """
+
+    events: Callable[[Any], AsyncGenerator[bytes, None]]
+
+
 class Service(Protocol):
     """A service of the proto. Each of its RPCs is either in `rpcs()` or in `not_implemented`."""
 
     descriptor: ClassVar[ServiceDescriptor]
     not_implemented: ClassVar[frozenset[str]]
 
-    def rpcs(self) -> Mapping[str, Handler]:
+    def rpcs(self) -> Mapping[str, Handler | WatchHandler]:
         """Return the handler of each implemented RPC by its name in the proto."""
 
 
@@ -47,7 +57,9 @@ class HandlerFactory:
         handlers = {method.name: self._method(method, rpcs[method.name]) for method in service.descriptor.methods}
         return grpc.method_handlers_generic_handler(service.descriptor.full_name, handlers)
 
-    def _method(self, method: MethodDescriptor, handler: Handler) -> Any:
+    def _method(self, method: MethodDescriptor, handler: Handler | WatchHandler) -> Any:
+        if isinstance(handler, WatchHandler):
+            return self._watch(method, handler)
         if not method.client_streaming and not method.server_streaming:
             unary = self._intercept_unary(method.full_name, self.admission.unary(method, handler))
             if self.admission.is_unrestricted:
@@ -55,6 +67,17 @@ class HandlerFactory:
             return _reading_late(unary)
         stream = self._intercept_stream(method.full_name, self.admission.stream(method, handler))
         return grpc.stream_stream_rpc_method_handler(stream if method.client_streaming else _single_request(stream))
+
+    def _watch(self, method: MethodDescriptor, handler: WatchHandler) -> Any:
+        """Return a handler that writes its responses itself: it must learn when one is not taken."""
+        name = method.full_name
+        inner = self.limits.watch(name, self.admission.watch(method, handler.events))
+        intercepted = errors.unary(name, self.request_log.unary(name, inner))
+
+        async def watch(_requests: AsyncIterator[bytes], context: Context) -> None:
+            await intercepted(lambda: read_single_request(context), context)
+
+        return grpc.stream_stream_rpc_method_handler(watch)
 
     def _intercept_unary(self, name: str, handler: UnaryHandler) -> UnaryHandler:
         inner = self.limits.unary(name, self.deadlines.unary(name, handler))
@@ -64,7 +87,7 @@ class HandlerFactory:
         return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, handler)))
 
 
-def _complete_table(service: Service) -> dict[str, Handler]:
+def _complete_table(service: Service) -> dict[str, Handler | WatchHandler]:
     """Return a handler for every RPC of the descriptor. A missing or misspelt one is a programming error."""
     table = dict(service.rpcs())
     methods = service.descriptor.methods_by_name

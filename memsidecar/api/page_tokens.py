@@ -39,12 +39,7 @@ class PageTokens:
 
     def encode(self, request: Message, cursor: Cursor | None) -> str:
         """Return a token for the next page of `request`; an empty one if the cursor is None."""
-        if cursor is None:
-            return ""
-        nonce, types = secrets.token_bytes(_NONCE_BYTES), [type(value) for value in cursor]
-        encrypted = self._apply_keystream(nonce, b"".join(map(_pack, cursor)))
-        raw = nonce + self._mac(nonce, encrypted, request, types) + encrypted
-        return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+        return "" if cursor is None else self.of_request(request).encode(cursor)
 
     def decode(self, request: Any, *types: type, field: str = "page_token") -> tuple[Any, ...] | None:
         """Return the cursor of a request's token, values of these types; None for the first page.
@@ -54,10 +49,32 @@ class PageTokens:
         token = getattr(request, field)
         if not token:
             return None
-        raw = _from_base64(token, field)
+        return self.of_request(request).decode(field, token, types)
+
+    def of_request(self, request: Message) -> "RequestTokens":
+        """Return the tokens of one request, for a stream that makes many of them."""
+        return RequestTokens(self._key, _fingerprint(request))
+
+
+class RequestTokens:
+    """Encodes cursors as tokens of one request."""
+
+    def __init__(self, key: bytes, fingerprint: bytes) -> None:
+        self._key = key
+        self._fingerprint = fingerprint
+
+    def encode(self, cursor: Cursor) -> str:
+        nonce, types = secrets.token_bytes(_NONCE_BYTES), [type(value) for value in cursor]
+        encrypted = self._apply_keystream(nonce, b"".join(map(_pack, cursor)))
+        raw = nonce + self._mac(nonce, encrypted, types) + encrypted
+        return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+    def decode(self, field: str, token: str, types: Sequence[type]) -> tuple[Any, ...]:
+        """Return the cursor of a token, values of these types. Raises InvalidField for that of another request."""
+        raw = _from_base64(field, token)
         nonce, mac = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _MAC_BYTES]
         encrypted = raw[_NONCE_BYTES + _MAC_BYTES :]
-        if not secrets.compare_digest(mac, self._mac(nonce, encrypted, request, types)):
+        if not secrets.compare_digest(mac, self._mac(nonce, encrypted, types)):
             raise InvalidField(field, "is not a token of this request; only the size of the page may change")
         return _unpack(self._apply_keystream(nonce, encrypted), types)
 
@@ -66,10 +83,10 @@ class PageTokens:
         keystream = shake_256(self._key + nonce).digest(len(text))
         return bytes(byte ^ key_byte for byte, key_byte in zip(text, keystream, strict=True))
 
-    def _mac(self, nonce: bytes, encrypted: bytes, request: Message, types: Sequence[type]) -> bytes:
+    def _mac(self, nonce: bytes, encrypted: bytes, types: Sequence[type]) -> bytes:
         """Authenticate the cursor, its types and the request: a version with another cursor rejects the token."""
         layout = "".join(_FORMATS[value_type] for value_type in types).encode()
-        data = nonce + struct.pack(">II", len(layout), len(encrypted)) + layout + encrypted + _fingerprint(request)
+        data = nonce + struct.pack(">II", len(layout), len(encrypted)) + layout + encrypted + self._fingerprint
         return blake2b(data, key=self._key, person=b"page token", digest_size=_MAC_BYTES).digest()
 
 
@@ -104,7 +121,7 @@ def _unpack(plain: bytes, types: Sequence[type]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _from_base64(token: str, field: str) -> bytes:
+def _from_base64(field: str, token: str) -> bytes:
     if len(token) > _MAX_TOKEN_CHARACTERS:
         raise InvalidField(field, "is not a token of this server")
     try:

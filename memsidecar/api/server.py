@@ -140,7 +140,7 @@ class Server:
         self._tls = tls
         # gRPC's own rejection of a large request has no error details, so its limit is higher than ours.
         hard_bytes = HARD_REQUEST_BYTES_FACTOR * max_request_bytes
-        streams = MAX_CONNECTION_CALLS + factory.limits.streams.limit
+        streams = MAX_CONNECTION_CALLS + factory.limits.streams.limit + factory.limits.watchers.limit
         if factory.admission.is_unrestricted:
             self._main = _server(hard_bytes, streams)
         else:

@@ -9,8 +9,9 @@ from google.protobuf.descriptor import ServiceDescriptor
 from memsidecar.api.archive_export import ExportHandler
 from memsidecar.api.archive_import import ImportHandler
 from memsidecar.api.executors import Executors
-from memsidecar.api.handlers import Handler
+from memsidecar.api.handlers import Handler, WatchHandler
 from memsidecar.api.page_tokens import PageTokens
+from memsidecar.api.watch import EventStreams
 from memsidecar.api.wire import (
     key_of,
     namespace_of,
@@ -31,17 +32,18 @@ from memsidecar.v1 import session_pb2 as pb
 @dataclass(frozen=True)
 class SessionService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["SessionService"]
-    not_implemented: ClassVar[frozenset[str]] = frozenset({"Watch"})
+    not_implemented: ClassVar[frozenset[str]] = frozenset()
 
     memory: WorkingMemory
     executors: Executors
     page_tokens: PageTokens
     watermarks: SessionWatermarks
+    streams: EventStreams
     is_indexed: bool
     archive_export: ExportHandler
     archive_import: ImportHandler
 
-    def rpcs(self) -> Mapping[str, Handler]:
+    def rpcs(self) -> Mapping[str, Handler | WatchHandler]:
         return {
             "ListSessions": self.list_sessions,
             "GetSession": self.get_session,
@@ -51,6 +53,7 @@ class SessionService:
             "ForgetUser": self.forget_user,
             "Export": self.archive_export.export,
             "Import": self.archive_import.import_records,
+            "Watch": WatchHandler(self.streams.watch),
         }
 
     async def list_sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:

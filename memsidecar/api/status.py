@@ -34,6 +34,7 @@ TABLE: dict[type[errors.SidecarError], StatusRow] = {
     errors.RateLimited: StatusRow(
         grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_RATE_LIMITED, retry=True
     ),
+    errors.SlowReader: StatusRow(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_SLOW_READER),
     errors.Unauthenticated: StatusRow(grpc.StatusCode.UNAUTHENTICATED, ErrorReason.ERROR_REASON_UNAUTHENTICATED),
     errors.PermissionDenied: StatusRow(grpc.StatusCode.PERMISSION_DENIED, ErrorReason.ERROR_REASON_PERMISSION_DENIED),
     errors.QuotaExceeded: StatusRow(
@@ -102,6 +103,8 @@ def _metadata(error: errors.SidecarError) -> dict[str, str]:
         return {"quota": error.resource, "limit": str(error.limit)}
     if isinstance(error, errors.DataCorrupted):
         return {"file": error.file}
+    if isinstance(error, errors.SlowReader):
+        return {"cursor": error.cursor}
     return {}
 
 

@@ -82,12 +82,15 @@ def admission(settings: Settings, files: SecurityFiles) -> Admission:
     is_restricted = settings.access_file is not None
     calls_per_tenant = settings.max_namespace_calls or _share_of(settings.max_concurrent_calls, is_restricted)
     streams_per_tenant = _share_of(settings.max_concurrent_streams, is_restricted)
+    watchers_per_tenant = settings.max_namespace_watchers or _share_of(settings.max_watchers, is_restricted)
     return Admission(
         authenticator=files.authenticator(),
         rate_limiter=RateLimiter(files.limits),
         calls=ConcurrencyLimiter(calls_per_tenant, "calls of this namespace"),
         callers=ConcurrencyLimiter(calls_per_tenant, "calls of this caller"),
         streams=ConcurrencyLimiter(streams_per_tenant, "streams of this caller"),
+        watchers=ConcurrencyLimiter(watchers_per_tenant, "Watch streams of this namespace or caller"),
+        slow_reader_seconds=settings.watch_slow_reader_seconds,
         receive_slots=ReceiveSlots() if is_restricted else None,
         request_bytes=pending_requests(settings.max_pending_bytes) if is_restricted else None,
         response_bytes=pending_responses(settings.max_pending_bytes),

@@ -9,7 +9,7 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 import uvloop
@@ -32,6 +32,9 @@ from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.search import SearchHandler
 from memsidecar.api.server import EPISODIC, Addresses, Server
 from memsidecar.api.session_service import SessionService
+from memsidecar.api.watch import EventStreams
+from memsidecar.api.watch_feed import WatchHub
+from memsidecar.api.watch_throttle import DeliveryThrottle
 from memsidecar.assembly import components
 from memsidecar.assembly.layers import Layers, build_context_handler, open_layers
 from memsidecar.assembly.security import SecurityFiles, admission, open_security_files
@@ -92,12 +95,14 @@ async def _run(
 ) -> None:
     stopping = _on_signals()
     executors = Executors(settings.read_threads, shared=settings.access_file is not None)
-    server = _server(settings, layers, executors, files, limits)
+    streams = _event_streams(settings, layers, executors, limits)
+    server = _server(settings, files, limits, _services(settings, layers, executors, limits, streams))
     addresses = await server.start(settings.listen, settings.health_listen)
     _announce(addresses)
     with _background(_warm(settings, layers, counters, server, executors)), _background(files.watch()):
         await stopping.wait()
     log.info("draining for at most %s seconds", settings.drain_seconds)
+    streams.hub.stop()
     await server.stop(settings.drain_seconds)
     executors.close()
 
@@ -113,16 +118,30 @@ def _limits(settings: Settings) -> InFlightLimits:
     return InFlightLimits(
         InFlightCounter(settings.max_concurrent_calls, "calls"),
         InFlightCounter(settings.max_concurrent_streams, "streams"),
+        InFlightCounter(settings.max_watchers, "Watch streams"),
     )
 
 
-def _server(
-    settings: Settings, layers: Layers, executors: Executors, files: SecurityFiles, limits: InFlightLimits
-) -> Server:
+def _event_streams(settings: Settings, layers: Layers, executors: Executors, limits: InFlightLimits) -> EventStreams:
+    async def indexed_lsn(namespace: str) -> int | None:
+        return await executors.run_read(layers.episodic.completed_lsn, namespace)
+
+    throttle = DeliveryThrottle(limits.load_probe(finished_calls=True).is_busy)
+    return EventStreams(
+        layers.journal,
+        executors,
+        PageTokens(page_key(settings)),
+        WatchHub(layers.journal, indexed_lsn, throttle),
+        settings.watch_heartbeat_seconds,
+        is_indexed=settings.index != "off",
+    )
+
+
+def _server(settings: Settings, files: SecurityFiles, limits: InFlightLimits, services: Sequence[Service]) -> Server:
     tls = files.tls()
     return Server(
         _handler_factory(settings, files, limits),
-        _services(settings, layers, executors, limits),
+        services,
         settings.max_request_bytes,
         tls.authenticator() if tls else None,
     )
@@ -137,9 +156,10 @@ def _handler_factory(settings: Settings, files: SecurityFiles, limits: InFlightL
     )
 
 
-def _services(settings: Settings, layers: Layers, executors: Executors, limits: InFlightLimits) -> tuple[Service, ...]:
-    memory, episodic = layers.working, layers.episodic
-    page_tokens = PageTokens(page_key(settings))
+def _services(
+    settings: Settings, layers: Layers, executors: Executors, limits: InFlightLimits, streams: EventStreams
+) -> tuple[Service, ...]:
+    memory, episodic, page_tokens = layers.working, layers.episodic, streams.page_tokens
     find_chunks = ChunkSearcher(episodic.hits, episodic.limits.weights)
     return (
         MemoryService(
@@ -155,7 +175,8 @@ def _services(settings: Settings, layers: Layers, executors: Executors, limits: 
             executors,
             page_tokens,
             layers.watermarks,
-            is_indexed=settings.index != "off",
+            streams,
+            is_indexed=streams.is_indexed,
             archive_export=ExportHandler(
                 Exporter(layers.journal, layers.derived.learned_lsn), executors, page_tokens, limits.streams
             ),

@@ -9,6 +9,7 @@ SidecarError
   BudgetTooSmall          the required part of a context exceeds max_tokens
   TooLarge                over a limit that a retry does not change
   RateLimited             too many calls or bytes in a short time
+  SlowReader              the caller does not read the responses of its stream
   QuotaExceeded           over the storage quota of the namespace
   DiskFull                no space to write; reads still work
   Unauthenticated         no valid token or certificate
@@ -84,6 +85,14 @@ class RateLimited(SidecarError):
     def __init__(self, message: str, retry_after_seconds: float = 1.0) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+class SlowReader(SidecarError):
+    """`cursor` is the position after the last response that was taken."""
+
+    def __init__(self, cursor: str = "") -> None:
+        super().__init__("the responses of this stream are not read; watch again from the cursor")
+        self.cursor = cursor
 
 
 class Unauthenticated(SidecarError):

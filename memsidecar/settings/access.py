@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from memsidecar.domain.byte_size import GIB, MIB
-from memsidecar.settings.types import Bytes, Calls, Items, Messages, OptionalFile, Rate, Seconds
+from memsidecar.settings.types import Bytes, Calls, Items, Messages, OptionalFile, Rate, Seconds, Streams
 
 _MAX_QUOTA = 10**15
 
@@ -83,6 +83,13 @@ class AccessSettings(BaseModel):
         le=65_536,
         description="Maximum concurrent calls of one namespace, and of one caller, so that one tenant cannot occupy "
         "the server. 0: half of max_concurrent_calls with an access file, all of them without.",
+    )
+    max_namespace_watchers: Streams = Field(
+        default=0,
+        ge=0,
+        le=65_536,
+        description="Maximum concurrent Watch streams of one namespace, and of one caller. 0: half of max_watchers "
+        "with an access file, all of them without.",
     )
     max_pending_bytes: Bytes = Field(
         default=128 * MIB,

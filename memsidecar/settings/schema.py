@@ -108,6 +108,26 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetrievalSetti
         description="Maximum concurrent streams. Bounded apart from calls, because a stream stays open as long as its "
         "client likes.",
     )
+    max_watchers: Streams = Field(
+        default=256,
+        ge=1,
+        le=65_536,
+        description="Maximum concurrent Watch streams, apart from calls and other streams, because they wait most of "
+        "the time.",
+    )
+    watch_heartbeat_seconds: Seconds = Field(
+        default=15.0,
+        gt=0,
+        le=3600,
+        description="Seconds without an event after which a Watch stream gets a heartbeat.",
+    )
+    watch_slow_reader_seconds: Seconds = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        description="Seconds in which the connection of a Watch stream must take a response. A caller that does not "
+        "read fast enough is cut off, with the cursor from which it can watch again.",
+    )
     default_deadline_seconds: Seconds = Field(
         default=30.0,
         gt=0,

@@ -1,8 +1,9 @@
 """The admission chain: the steps that every call passes before and after its handler."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, nullcontext
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -24,12 +25,14 @@ from memsidecar.api.interceptors.call import (
     decode,
     leading_namespace,
 )
-from memsidecar.domain.errors import PermissionDenied, RateLimited, TooLarge
+from memsidecar.domain.errors import PermissionDenied, RateLimited, SlowReader, TooLarge
 
 M = TypeVar("M", bound=Message)
 
 RATE_LIMIT_PENALTY_SECONDS = 0.1
 """Delay before a call over its rate is rejected. Without it, a client that retries at once costs all others CPU."""
+RECHECK_SECONDS = 1.0
+"The access file is read as often, so a watcher gets no event later than two seconds after its token was revoked."
 _NO_RESERVATION = nullcontext()
 
 
@@ -48,6 +51,10 @@ class Admission:
     "Calls that gRPC has not finished, by caller: also those that send slowly or do not read their response."
     streams: ConcurrencyLimiter
     "Open streams, by caller."
+    watchers: ConcurrencyLimiter
+    "Open streams of events, by namespace, and by caller."
+    slow_reader_seconds: float
+    "Time in which a watcher must take a response."
     receive_slots: ReceiveSlots | None
     request_bytes: ByteBudget | None
     "Both None without an access file: every caller may do everything, and gRPC reads the requests itself."
@@ -112,6 +119,45 @@ class Admission:
                     self.streams.release(tenant)
 
         return admit
+
+    def watch(self, method: MethodDescriptor, handler: Callable[[Any], AsyncGenerator[bytes, None]]) -> UnaryHandler:
+        name, request_class = method.name, GetMessageClass(method.input_type)
+
+        async def admit(request: Request, context: Context) -> bytes:
+            call = CallRecord(name, context.peer)
+            with self.audit.recording(call):
+                caller = self._authenticate(call, context)
+                with self.watchers.slot(("caller", caller.name)):
+                    message = self._decode(call, request_class, await self._receive_watch(caller, request))
+                    self._authorize(call, message)
+                    await self._rate_limit(call.namespace)
+                    self.audit.record(call, "STREAMING")
+                    with self.watchers.slot(call.namespace):
+                        async with aclosing(handler(message)) as responses:
+                            await self._write_all(call, message, responses, context)
+            return b""
+
+        return admit
+
+    async def _receive_watch(self, caller: Caller, request: Request) -> bytes:
+        assert not isinstance(request, bytes)
+        return await (self.receive_slots.receive(caller.name, request) if self.receive_slots else request())
+
+    async def _write_all(
+        self, call: CallRecord, message: Message, responses: AsyncGenerator[bytes, None], context: Context
+    ) -> None:
+        """Write the responses, each in time. The caller's access is checked again about once a second."""
+        checked = time.monotonic()
+        async for response in responses:
+            if (now := time.monotonic()) - checked >= RECHECK_SECONDS:
+                checked = now
+                self._authenticate(call, context)
+                self._authorize(call, message)
+            try:
+                async with asyncio.timeout(self.slow_reader_seconds):
+                    await context.write(response)
+            except TimeoutError:
+                await responses.athrow(SlowReader())
 
     def _authenticate(self, call: CallRecord, context: Context) -> Caller:
         call.caller = self.authenticator.authenticate(context)

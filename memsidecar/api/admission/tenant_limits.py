@@ -80,6 +80,15 @@ class ConcurrencyLimiter:
         if not self._active[tenant]:
             del self._active[tenant]
 
+    @contextmanager
+    def slot(self, tenant: Hashable) -> Iterator[None]:
+        """Hold a place while the block runs."""
+        self.acquire(tenant)
+        try:
+            yield
+        finally:
+            self.release(tenant)
+
 
 @dataclass
 class ByteBudget:

@@ -41,31 +41,27 @@ class InFlightCounter:
 
 @dataclass(frozen=True)
 class InFlightLimits:
-    """Interceptor that bounds calls and streams in flight."""
+    """Interceptor that bounds calls, streams and watchers in flight."""
 
     calls: InFlightCounter
     streams: InFlightCounter
+    watchers: InFlightCounter = field(default_factory=lambda: InFlightCounter(256, "Watch streams"))
+    "Streams of events. They wait most of the time, so they are no load, and draining does not wait for them."
     _idle_since: dict[asyncio.Task[Any], float] = field(default_factory=dict)
     "Streams that wait for their next request, and since when."
 
     @property
     def limit(self) -> int:
-        return self.calls.limit + self.streams.limit
+        return self.calls.limit + self.streams.limit + self.watchers.limit
 
     def load_probe(self, *, finished_calls: bool) -> "LoadProbe":
         return LoadProbe(self, finished_calls=finished_calls)
 
     def unary(self, _method: str, handler: UnaryHandler) -> UnaryHandler:
-        calls = self.calls
+        return _limited(self.calls, handler)
 
-        async def limited(request: Request, context: Context) -> bytes:
-            calls.acquire()
-            try:
-                return await handler(request, context)
-            finally:
-                calls.release()
-
-        return limited
+    def watch(self, _method: str, handler: UnaryHandler) -> UnaryHandler:
+        return _limited(self.watchers, handler)
 
     def stream(self, _method: str, handler: StreamHandler) -> StreamHandler:
         streams = self.streams
@@ -112,13 +108,24 @@ class InFlightLimits:
 
         gRPC's own shutdown cancels calls that arrive while it closes, and clients do not retry a cancelled call.
         """
-        self.calls.draining = self.streams.draining = True
+        self.calls.draining = self.streams.draining = self.watchers.draining = True
         end = time.monotonic() + seconds
         while (self.calls.pending or self.streams.pending) and time.monotonic() < end:
             self._end_idle_streams(IDLE_STREAM_SECONDS)
             await asyncio.sleep(POLL_SECONDS)
         self._end_idle_streams(0)
         await asyncio.sleep(LAST_CALLS_SECONDS)
+
+
+def _limited(counter: InFlightCounter, handler: UnaryHandler) -> UnaryHandler:
+    async def limited(request: Request, context: Context) -> bytes:
+        counter.acquire()
+        try:
+            return await handler(request, context)
+        finally:
+            counter.release()
+
+    return limited
 
 
 class LoadProbe:

@@ -16,6 +16,8 @@ from memsidecar.domain.errors import SidecarError
 
 log = logging.getLogger(__name__)
 
+MAX_STATUS_SECONDS = 60.0
+
 
 def unary(method: str, handler: UnaryHandler) -> UnaryHandler:
     async def with_errors(request: Request, context: Context) -> bytes:
@@ -52,12 +54,17 @@ def stream(method: str, handler: StreamHandler) -> StreamHandler:
 
 
 async def abort(context: Context, error: SidecarError) -> NoReturn:
-    """End the call with the status of the error."""
+    """End the call with the status of the error.
+
+    The status comes after all responses of the call. A client that does not read them has MAX_STATUS_SECONDS to begin
+    to; then the call is cancelled.
+    """
     status = rpc_status.to_status(rich_status(error))
     try:
-        await context.abort(status.code, status.details, status.trailing_metadata)
-    except grpc.aio.InternalError:
-        # The client has cancelled the call meanwhile.
+        async with asyncio.timeout(MAX_STATUS_SECONDS):
+            await context.abort(status.code, status.details, status.trailing_metadata)
+    except (grpc.aio.InternalError, TimeoutError):
+        # The client has cancelled the call meanwhile, or does not read.
         raise asyncio.CancelledError from None
     raise AssertionError("abort does not return")
 

@@ -1,0 +1,199 @@
+"""Watch: a stream of events, read from the journal's log at the pace of the caller."""
+
+import time
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from memsidecar.api.executors import Executors
+from memsidecar.api.page_tokens import PageTokens, RequestTokens
+from memsidecar.api.watch_feed import NamespaceFeed, WatchHub
+from memsidecar.api.wire import namespace_of
+from memsidecar.domain.errors import InvalidField, SlowReader
+from memsidecar.domain.ids import optional_id
+from memsidecar.stores.contract import Event, EventFeed, EventKind, JournalAdmin, Owner, Scope
+from memsidecar.v1 import session_pb2 as pb
+
+PAGE_EVENTS = 256
+
+_KINDS = {
+    EventKind.ADDED: pb.EVENT_KIND_ADDED,
+    EventKind.PRUNED: pb.EVENT_KIND_PRUNED,
+    EventKind.CLEARED: pb.EVENT_KIND_CLEARED,
+    EventKind.ANNOTATED: pb.EVENT_KIND_ANNOTATED,
+    EventKind.FACT: pb.EVENT_KIND_FACT,
+    EventKind.SUMMARY: pb.EVENT_KIND_SUMMARY,
+    EventKind.FORGOTTEN: pb.EVENT_KIND_FORGOTTEN,
+}
+
+
+class WatchedJournal(EventFeed, JournalAdmin, Protocol):
+    """The roles of the journal that Watch needs."""
+
+
+class Position(NamedTuple):
+    """The content of a cursor: the lsn of the last event, and the lsn up to which INDEXED was told."""
+
+    lsn: int
+    indexed_lsn: int
+
+
+class Delivery(NamedTuple):
+    """An encoded response, and the position after it."""
+
+    response: bytes
+    position: Position
+    is_message: bool = False
+
+
+class Page(NamedTuple):
+    """Deliveries in order, and the position after all of them. `is_last` if there is nothing after it yet."""
+
+    deliveries: Sequence[Delivery]
+    position: Position
+    is_last: bool
+
+
+@dataclass(frozen=True)
+class EventStreams:
+    """The handler of Watch. `is_indexed` if there is an index that catches up with messages."""
+
+    journal: WatchedJournal
+    executors: Executors
+    page_tokens: PageTokens
+    hub: WatchHub
+    heartbeat_seconds: float
+    is_indexed: bool
+
+    async def watch(self, request: pb.WatchRequest) -> AsyncGenerator[bytes, None]:
+        scope = Scope(
+            namespace_of(request),
+            optional_id("user_id", request.user_id),
+            optional_id("session_id", request.session_id),
+        )
+        stream = EventStream(self, scope, self.page_tokens.of_request(request))
+        with self.hub.watching(stream, scope.namespace) as feed:
+            await stream.start(request.cursor)
+            while True:
+                for delivery in await stream.next_deliveries(feed):
+                    await feed.throttle.turn()
+                    feed.check_running()
+                    try:
+                        yield delivery.response
+                    except SlowReader:
+                        raise SlowReader(stream.cursor()) from None
+                    stream.delivered(delivery)
+
+
+class EventStream:
+    """The position of one caller of Watch, and its reads. Implements `watch_feed.Watcher`."""
+
+    def __init__(self, streams: EventStreams, scope: Scope, cursors: RequestTokens) -> None:
+        self._streams = streams
+        self._scope = scope
+        self._cursors = cursors
+        self._position = Position(0, 0)
+        self._newest_message = 0
+        self._heartbeat_at = 0.0
+
+    @property
+    def lsn(self) -> int:
+        return self._position.lsn
+
+    @property
+    def awaits_index(self) -> bool:
+        return self._streams.is_indexed and self._position.indexed_lsn < self._newest_message
+
+    def cursor(self) -> str:
+        return self._cursors.encode(self._position)
+
+    async def start(self, cursor: str) -> None:
+        """Begin at the cursor; without one, at the end of the log."""
+        last_lsn = (await self._streams.executors.run_read(self._streams.journal.stats)).last_lsn
+        self._position = Position(last_lsn, last_lsn)
+        if cursor:
+            self._position = Position._make(self._cursors.decode("cursor", cursor, (int, int)))
+            if self._position.lsn > last_lsn:
+                raise InvalidField("cursor", "is ahead of the log: it is of a later state of this journal")
+            # Any message up to the position may have been delivered before it was indexed.
+            self._newest_message = self._position.lsn
+
+    async def next_deliveries(self, feed: NamespaceFeed) -> Sequence[Delivery]:
+        """Wait for the next responses: events, or a heartbeat if there are none. The very first is a heartbeat."""
+        while time.monotonic() < self._heartbeat_at:
+            feed.check_running()
+            commits = feed.commits
+            if (indexed := await self._indexed_page(feed)).deliveries:
+                return indexed.deliveries
+            self._position = indexed.position
+            if (page := await self._event_page(feed)).deliveries:
+                return page.deliveries
+            self._position = page.position
+            if page.is_last:
+                await feed.wait(commits, self._heartbeat_at - time.monotonic())
+        return [Delivery(self._encode(pb.EVENT_KIND_HEARTBEAT, self._position), self._position)]
+
+    def delivered(self, delivery: Delivery) -> None:
+        """Record that the transport has taken a response."""
+        self._position = delivery.position
+        if delivery.is_message:
+            self._newest_message = delivery.position.lsn
+        self._heartbeat_at = time.monotonic() + self._streams.heartbeat_seconds
+
+    async def _event_page(self, feed: NamespaceFeed) -> Page:
+        run, position = self._streams.executors.run_read, self._position
+        key = (self._scope, position)
+        return await feed.share(key, lambda: run(self._read_events, feed, position))
+
+    async def _indexed_page(self, feed: NamespaceFeed) -> Page:
+        run, position = self._streams.executors.run_read, self._position
+        indexed_lsn = min(feed.indexed_lsn, position.lsn)
+        if indexed_lsn <= position.indexed_lsn:
+            return Page((), position, is_last=True)
+        key = (self._scope, position, indexed_lsn)
+        return await feed.share(key, lambda: run(self._read_indexed, position, indexed_lsn))
+
+    def _read_events(self, feed: NamespaceFeed, position: Position) -> Page:
+        events, lsn, is_last = self._streams.journal.read_events(self._scope, position.lsn, PAGE_EVENTS)
+        deliveries = []
+        for event in [_with_names(event, feed.erased_owner(event.lsn)) for event in events]:
+            if self._concerns_caller(event):
+                after = position._replace(lsn=event.lsn)
+                response = self._encode_event(_KINDS[event.kind], event, after, event.time_us)
+                deliveries.append(Delivery(response, after, event.kind is EventKind.ADDED))
+        return Page(deliveries, position._replace(lsn=lsn), is_last)
+
+    def _concerns_caller(self, event: Event) -> bool:
+        """Return whether to deliver the event. The journal cannot tell for an erasure, whose names it has forgotten."""
+        scope = self._scope
+        return scope.user_id in ("", event.user_id) and scope.session_id in ("", event.session_id)
+
+    def _read_indexed(self, position: Position, indexed_lsn: int) -> Page:
+        """Return an INDEXED for each session with messages that are indexed now, in the order of their last ones."""
+        events, lsn, _ = self._streams.journal.read_events(self._scope, position.indexed_lsn, PAGE_EVENTS)
+        newest: dict[str, Event] = {}
+        for event in events:
+            if event.kind is EventKind.ADDED and event.lsn <= indexed_lsn:
+                newest.pop(event.session_id, None)
+                newest[event.session_id] = event._replace(id="")
+        now_us = time.time_ns() // 1000
+        deliveries = []
+        for event in newest.values():
+            after = position._replace(indexed_lsn=event.lsn)
+            deliveries.append(Delivery(self._encode_event(pb.EVENT_KIND_INDEXED, event, after, now_us), after))
+        return Page(deliveries, position._replace(indexed_lsn=min(lsn, indexed_lsn)), is_last=True)
+
+    def _encode_event(self, kind: pb.EventKind, event: Event, after: Position, time_us: int) -> bytes:
+        names = {"user_id": event.user_id, "session_id": event.session_id, "sequence": event.sequence, "id": event.id}
+        return self._encode(kind, after, time_us, **names)
+
+    def _encode(self, kind: pb.EventKind, after: Position, time_us: int = 0, **fields: Any) -> bytes:
+        response = pb.WatchResponse(kind=kind, cursor=self._cursors.encode(after), **fields)
+        seconds, microseconds = divmod(time_us or time.time_ns() // 1000, 1_000_000)
+        response.time.seconds, response.time.nanos = seconds, 1000 * microseconds
+        return response.SerializeToString()
+
+
+def _with_names(event: Event, erased: Owner | None) -> Event:
+    """Return the event of an erasure with the names of what was erased, if they are still known."""
+    return event._replace(user_id=erased.user_id, session_id=erased.session_id) if erased else event

@@ -1,0 +1,184 @@
+"""What the watchers of a namespace share: wake-ups, names of erasures, and pages of encoded events."""
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from memsidecar.api.watch_throttle import DeliveryThrottle
+from memsidecar.domain.errors import ShuttingDown
+from memsidecar.stores.contract import ErasedNames, EventFeed, LogChanges, Owner
+
+MAX_SHARED_PAGES = 8
+MAX_ERASURES = 10_000
+"Erasures whose names are kept for watchers that have not reached them yet. A watcher that is further behind gets none."
+INDEX_POLL_SECONDS = 0.2
+
+IndexedLsn = Callable[[str], Awaitable[int | None]]
+"Returns the lsn up to which a namespace is indexed; None if that is not known, or without an index."
+T = TypeVar("T")
+
+
+class Watcher(Protocol):
+    @property
+    def lsn(self) -> int:
+        """The lsn that the watcher has reached."""
+
+    @property
+    def awaits_index(self) -> bool:
+        """Whether the watcher has delivered messages that were not indexed yet."""
+
+
+class NamespaceFeed:
+    """Belongs to one event loop; only `committed` is called on the journal's thread."""
+
+    def __init__(self, throttle: DeliveryThrottle) -> None:
+        self.throttle = throttle
+        self.commits = 0
+        "Commits since the first watcher came. It changes before a read sees the commit."
+        self.indexed_lsn = 0
+        self.stopped = False
+        self.watchers: list[Watcher] = []
+        self._loop = asyncio.get_running_loop()
+        self._erasures: dict[int, Owner] = {}
+        self._pages: OrderedDict[Hashable, asyncio.Task[Any]] = OrderedDict()
+        self._waiters: set[asyncio.Future[None]] = set()
+        self._is_awaited = False
+
+    def committed(self, erasures: Sequence[ErasedNames]) -> None:
+        """Count a commit and wake the watchers. Cheap, because every write waits for it."""
+        for erasure in erasures:
+            self._erasures[erasure.lsn] = erasure.owner
+        self.commits += 1
+        if self._is_awaited or erasures:
+            self._is_awaited = False
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and with it every watcher
+                self._loop.call_soon_threadsafe(self._commit_seen, bool(erasures))
+
+    def check_running(self) -> None:
+        if self.stopped:
+            raise ShuttingDown()
+
+    def erased_owner(self, lsn: int) -> Owner | None:
+        """Return the names of an erasure while a watcher may need them. Any thread may call it."""
+        return self._erasures.get(lsn)
+
+    def _commit_seen(self, erases: bool) -> None:
+        if erases:
+            self._pages.clear()  # they may name what was erased
+            self.forget_passed_erasures()
+        self.wake()
+
+    def forget_passed_erasures(self) -> None:
+        reached = min((watcher.lsn for watcher in self.watchers), default=0)
+        passed = [lsn for lsn in list(self._erasures) if lsn <= reached]
+        for lsn in passed or list(self._erasures)[: max(0, len(self._erasures) - MAX_ERASURES)]:
+            self._erasures.pop(lsn, None)
+
+    def wake(self) -> None:
+        waiters, self._waiters = self._waiters, set()
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def wait(self, seen_commits: int, seconds: float) -> None:
+        """Wait until `commits` changes, the index advances, `stop`, or the time is over."""
+        self._is_awaited = True
+        if self.commits != seen_commits or self.stopped:
+            return
+        waiter = self._loop.create_future()
+        self._waiters.add(waiter)
+        timer = self._loop.call_later(max(0.0, seconds), _end, waiter)
+        try:
+            await waiter
+        finally:
+            timer.cancel()
+            self._waiters.discard(waiter)
+
+    async def share(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T:
+        """Return what `read` returns, which watchers with the same key share. A read takes a turn."""
+        task = self._pages.get((key, self.commits))
+        if task is None:
+            task = asyncio.ensure_future(self._in_turn(read))
+            self._pages[key, self.commits] = task
+            if len(self._pages) > MAX_SHARED_PAGES:
+                self._pages.popitem(last=False)
+        page: T = await asyncio.shield(task)
+        return page
+
+    async def _in_turn(self, read: Callable[[], Awaitable[T]]) -> T:
+        await self.throttle.turn()
+        return await read()
+
+
+def _end(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+class WatchHub:
+    """The feeds of all namespaces that are watched. It listens to the log only while there is a watcher."""
+
+    def __init__(self, journal: EventFeed, indexed_lsn: IndexedLsn, throttle: DeliveryThrottle) -> None:
+        self._journal = journal
+        self._indexed_lsn = indexed_lsn
+        self._throttle = throttle
+        self._feeds: dict[str, NamespaceFeed] = {}
+        self._unsubscribe: Callable[[], None] | None = None
+        self._index_poll: asyncio.Task[None] | None = None
+        self._stopped = False
+
+    @contextlib.contextmanager
+    def watching(self, watcher: Watcher, namespace: str) -> Iterator[NamespaceFeed]:
+        """Yield the feed of a namespace, which the watcher belongs to while the block runs."""
+        if self._stopped:
+            raise ShuttingDown()
+        feed = self._feeds.get(namespace)
+        if feed is None:
+            feed = self._feeds[namespace] = NamespaceFeed(self._throttle)
+        if self._unsubscribe is None:
+            self._unsubscribe = self._journal.subscribe_log(self._committed)
+            self._index_poll = asyncio.ensure_future(self._poll_index())
+        feed.watchers.append(watcher)
+        try:
+            yield feed
+        finally:
+            feed.watchers.remove(watcher)
+            if not feed.watchers:
+                del self._feeds[namespace]
+            if not self._feeds:
+                self._rest()
+
+    def _rest(self) -> None:
+        """Stop to listen: nobody watches."""
+        if self._unsubscribe is not None and self._index_poll is not None:
+            self._unsubscribe()
+            self._index_poll.cancel()
+        self._unsubscribe = self._index_poll = None
+
+    def stop(self) -> None:
+        """End all streams with ShuttingDown, and accept no new ones."""
+        self._stopped = True
+        self._throttle.stop()
+        for feed in self._feeds.values():
+            feed.stopped = True
+            feed.wake()
+
+    def _committed(self, changes: LogChanges) -> None:
+        """Tell the feeds. Runs on the journal's thread."""
+        for namespace in changes.namespaces:
+            feed = self._feeds.get(namespace)
+            if feed is not None:
+                feed.committed([each for each in changes.erasures if each.owner.namespace == namespace])
+
+    async def _poll_index(self) -> None:
+        """Wake watchers when the index has advanced. The index tells nobody that it has."""
+        while True:
+            await asyncio.sleep(INDEX_POLL_SECONDS)
+            for namespace, feed in list(self._feeds.items()):
+                if any(watcher.awaits_index for watcher in feed.watchers):
+                    lsn = await self._indexed_lsn(namespace)
+                    if lsn is not None and lsn > feed.indexed_lsn:
+                        feed.indexed_lsn = lsn
+                        feed.wake()
