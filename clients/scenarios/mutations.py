@@ -13,13 +13,11 @@ from runner.fixtures import Fixtures
 from runner.scenario_files import read_scenarios
 from runner.variants import driver_commands
 
-NOT_IMPLEMENTED = {"Watch"}
-
 
 def main() -> int:
     parser = argparse.ArgumentParser(usage="mutations.py VARIANT ... [--rpc NAME ...]")
     parser.add_argument("variants", nargs="+")
-    parser.add_argument("--rpc", nargs="*", help="The RPCs to break. Default: all implemented RPCs.")
+    parser.add_argument("--rpc", nargs="*", help="The RPCs to break. Default: all.")
     arguments = parser.parse_args()
     scenarios = [
         scenario
@@ -27,7 +25,7 @@ def main() -> int:
         if scenario["fixture"] in ("plain", "indexed") and "dedicated" not in scenario
     ]
     undetected = False
-    for rpc in arguments.rpc or sorted({rpc for scenario in scenarios for rpc in rpcs_of(scenario)} - NOT_IMPLEMENTED):
+    for rpc in arguments.rpc or sorted({rpc for scenario in scenarios for rpc in rpcs_of(scenario)}):
         affected = [scenario for scenario in scenarios if rpc in rpcs_of(scenario)]
         with Fixtures(broken=rpc) as fixtures:
             results = run_scenarios(driver_commands(arguments.variants, ()), affected, fixtures, quiet=True)

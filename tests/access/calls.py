@@ -8,7 +8,7 @@ import grpc
 from google.protobuf.message import Message as Proto
 from google.protobuf.message_factory import GetMessageClass
 
-from tests.bad_input.rpcs import BUILT, METHODS, valid_request
+from tests.bad_input.rpcs import BUILT, METHODS, responses_of, valid_request
 from tests.support.process import CALL_SECONDS, Refusal
 
 SESSION = "shared"
@@ -71,7 +71,7 @@ def _answers(channel: Any, name: str, requests: Iterable[bytes], sent: dict[str,
     if method.client_streaming:
         yield from channel.stream_stream(path)(iter(requests), **sent)
     elif method.server_streaming:
-        yield from channel.unary_stream(path)(next(iter(requests)), **sent)
+        yield from responses_of(name, channel.unary_stream(path)(next(iter(requests)), **sent))
     else:
         yield channel.unary_unary(path)(next(iter(requests)), **sent)
 

@@ -254,6 +254,7 @@ _BUILDERS: dict[str, Callable[[StepRequest], Proto | list[Proto]]] = {
     "ForgetUser": lambda request: session.ForgetUserRequest(
         namespace=request.tenant.namespace, user_id=request.step.user_id, dry_run=request.step.way > 1
     ),
+    "Watch": lambda request: session.WatchRequest(**request.scope_ids),
     "PutFacts": _facts,
     "ListFacts": lambda request: knowledge.ListFactsRequest(**request.scope_ids, include_history=True),
     "DeleteFact": lambda request: knowledge.DeleteFactRequest(**request.scope_ids, fact_id=request.fact_id),

@@ -44,6 +44,19 @@ def test_a_finished_call_is_reported_once_by_the_probe_of_finished_calls() -> No
     assert not recent.is_busy()
 
 
+def test_a_watcher_is_no_load() -> None:
+    in_flight = limits()
+    probes = [in_flight.load_probe(finished_calls=finished) for finished in (True, False)]
+    busy: list[bool] = []
+
+    async def watch(_request: object, _context: object) -> bytes:
+        busy.extend(probe.is_busy() for probe in probes)
+        return b""
+
+    asyncio.run(in_flight.watch("Watch", watch)(b"", None))  # type: ignore[arg-type] # it does not look at it
+    assert [*busy, *(probe.is_busy() for probe in probes)] == [False] * 4
+
+
 def test_a_stream_is_in_flight_only_while_it_receives_messages() -> None:
     in_flight = limits()
     pending, recent = in_flight.load_probe(finished_calls=False), in_flight.load_probe(finished_calls=True)

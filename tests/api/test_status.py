@@ -47,6 +47,7 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.BudgetTooSmall: errors.BudgetTooSmall(100, 250, {"system_prompt": 200, "newest user message": 40}),
     errors.TooLarge: errors.TooLarge("too large"),
     errors.RateLimited: errors.RateLimited("too fast", 0.25),
+    errors.SlowReader: errors.SlowReader("a cursor"),
     errors.QuotaExceeded: errors.QuotaExceeded("messages", 7),
     errors.Unauthenticated: errors.Unauthenticated(),
     errors.PermissionDenied: errors.PermissionDenied("not here"),
@@ -62,7 +63,7 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
 }
 # What the sidecar says as a matter of course; what takes a fault to hear; and what no part of this version says.
 BY_CALLS = {"INVALID_FIELD", "NOT_FOUND", "ID_CONFLICT", "SEQUENCE_MISMATCH", "SESSION_OWNER_MISMATCH", "TOO_LARGE"}
-BY_CALLS |= {"BUDGET_TOO_SMALL", "NOT_IMPLEMENTED", "OVERLOADED"}
+BY_CALLS |= {"BUDGET_TOO_SMALL", "NOT_IMPLEMENTED", "OVERLOADED", "SLOW_READER"}
 # What takes a quota or an access file: see tests/access.
 BY_ACCESS = {"RATE_LIMITED", "QUOTA_EXCEEDED", "UNAUTHENTICATED", "PERMISSION_DENIED"}
 BY_FAULTS = {"DISK_FULL", "STARTING", "SHUTTING_DOWN", "DATA_CORRUPTED", "INTERNAL"}

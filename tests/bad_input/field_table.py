@@ -214,6 +214,12 @@ _READS: dict[str, dict[str, Field]] = {
         "page_token": PAGE_TOKEN,
     },
     "GetSession": SCOPE,
+    "Watch": {
+        "namespace": OPTIONAL_ID,
+        "user_id": OPTIONAL_ID,
+        "session_id": OPTIONAL_ID,
+        "cursor": PAGE_TOKEN,
+    },
 }
 
 _POLICY = {

@@ -1,7 +1,7 @@
 """A valid request for each RPC of the contract, and functions that send requests."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import grpc
@@ -22,7 +22,7 @@ SERVICES = (
     knowledge.DESCRIPTOR.services_by_name["KnowledgeService"],
 )
 METHODS: dict[str, MethodDescriptor] = {method.name: method for service in SERVICES for method in service.methods}
-NOT_IMPLEMENTED = frozenset({"Export", "Import", "Watch"})
+NOT_IMPLEMENTED = frozenset({"Export", "Import"})
 BUILT = sorted(METHODS.keys() - NOT_IMPLEMENTED)
 
 WATCHED = "watched"
@@ -78,6 +78,7 @@ def _sessions(session_id: str) -> dict[str, Proto]:
         "DeleteSession": session.DeleteSessionRequest(session_id=session_id),
         "ForgetMessage": session.ForgetMessageRequest(session_id=session_id, message_id=KNOWN_MESSAGE),
         "ForgetUser": session.ForgetUserRequest(user_id=session_id),
+        "Watch": session.WatchRequest(session_id=session_id),
     }
 
 
@@ -123,8 +124,17 @@ def send_bytes(client: Client, name: str, requests: list[bytes], seconds: float 
     if method.client_streaming:
         return list(channel.stream_stream(path)(iter(requests), timeout=seconds))
     if method.server_streaming:
-        return list(channel.unary_stream(path)(requests[0], timeout=seconds))
+        return list(responses_of(name, channel.unary_stream(path)(requests[0], timeout=seconds)))
     return [channel.unary_unary(path)(requests[0], timeout=seconds)]
+
+
+def responses_of(name: str, call: Any) -> Iterator[bytes]:
+    """Yield the responses of a call; of Watch, which never ends by itself, the first one."""
+    for response in call:
+        yield response
+        if name == "Watch":
+            call.cancel()
+            return
 
 
 def set_field(request: Proto, path: str, value: Any) -> None:

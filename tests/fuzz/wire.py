@@ -64,7 +64,8 @@ class Caller:
             await asyncio.to_thread(send_bytes, self.client, name, requests)
         elif method.server_streaming:
             async for _ in self.channel.unary_stream(path)(requests[0], timeout=HANG_SECONDS):
-                pass
+                if name == "Watch":  # never ends by itself
+                    break
         else:
             await self.channel.unary_unary(path)(requests[0], timeout=HANG_SECONDS)
 

@@ -49,7 +49,10 @@ def error_of_empty_call(client: Client, method: MethodDescriptor) -> Refusal | N
     call = getattr(client.channel, kind)(path, response_deserializer=response.FromString)
     try:
         answer = call(iter([b""]) if method.client_streaming else b"", timeout=CALL_SECONDS)
-        if method.server_streaming:
+        if method.name == "Watch":  # never ends by itself
+            next(answer)
+            answer.cancel()
+        elif method.server_streaming:
             list(answer)
     except grpc.RpcError as error:
         return Refusal(error)

@@ -85,8 +85,9 @@ class SidecarProcess:
     def log(self) -> str:
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
-    def client(self) -> "Client":
-        return Client(self.address)
+    def client(self, *options: tuple[str, int]) -> "Client":
+        """Return a connected client; options are those of its channel."""
+        return Client(self.address, *options)
 
     def kill(self) -> None:
         """Send SIGKILL and wait: the address is free when this returns."""
@@ -123,9 +124,9 @@ def _clean_environ() -> dict[str, str]:
 class Client:
     """The generated stubs on a separate channel."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *options: tuple[str, int]) -> None:
         # Channels of one process share connections by default; a restarted server needs a new one.
-        options = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", 64 << 20))
+        options = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", 64 << 20), *options)
         self.address = address
         self.channel = grpc.insecure_channel(address, options=options)
         grpc.channel_ready_future(self.channel).result(timeout=START_SECONDS)
