@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Protocol, cast
 
 from memsidecar import logs
 from memsidecar.cli.mcp_options import SDK_MISSING
-from memsidecar.cli.parser import CHECK, DOCTOR, MCP, REINDEX, SERVE, SETTINGS, TOKEN, given_flags, parse
+from memsidecar.cli.parser import (
+    CHECK,
+    COMPARE,
+    DOCTOR,
+    EXPORT,
+    IMPORT,
+    MCP,
+    REINDEX,
+    SERVE,
+    SETTINGS,
+    TOKEN,
+    given_flags,
+    parse,
+)
 from memsidecar.cli.token import run_token
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings import InvalidSettings, Settings, documentation, load_settings, quiet_native_logs
@@ -33,11 +46,13 @@ class AssemblyModule(Protocol):
         """Rebuild the index, with a progress bar on standard error."""
 
 
-class CheckModule(Protocol):
-    """The command of `memsidecar.cli.check`."""
-
-    def run_check(self, arguments: Namespace) -> int:
-        """Call a running sidecar, print the outcome, and return the exit code."""
+# The commands that call a running sidecar: module and function. Each function returns the exit code.
+_CLIENT_COMMANDS = {
+    CHECK: ("memsidecar.cli.check", "run_check"),
+    EXPORT: ("memsidecar.cli.archive_commands", "run_export"),
+    IMPORT: ("memsidecar.cli.archive_commands", "run_import"),
+    COMPARE: ("memsidecar.cli.compare", "run_compare"),
+}
 
 
 class McpModule(Protocol):
@@ -55,9 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if arguments.command == TOKEN:
         return run_token(arguments)
-    if arguments.command == CHECK:
-        quiet_native_logs()
-        return _check_module().run_check(arguments)
+    if arguments.command in _CLIENT_COMMANDS:
+        return _call_sidecar(arguments)
     if arguments.command == MCP:
         return _mcp(arguments)
     try:
@@ -94,9 +108,11 @@ def _assembly() -> AssemblyModule:
     return cast(AssemblyModule, import_module("memsidecar.assembly"))
 
 
-def _check_module() -> CheckModule:
+def _call_sidecar(arguments: Namespace) -> int:
+    quiet_native_logs()
+    module, function = _CLIENT_COMMANDS[arguments.command]
     # Imported late, for the same reason.
-    return cast(CheckModule, import_module("memsidecar.cli.check"))
+    return cast(Callable[[Namespace], int], getattr(import_module(module), function))(arguments)
 
 
 if __name__ == "__main__":

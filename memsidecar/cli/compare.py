@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -162,13 +162,6 @@ def _compare(path: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]
             yield from _compare(f"{path}[{at}]", each_left, each_right)
     elif left != right:
         yield path, left, right
-
-
-def add_compare_flags(command: ArgumentParser) -> None:
-    command.add_argument("--other-address", required=True, metavar="ADDRESS", help="The sidecar to compare with.")
-    command.add_argument(
-        "--other-namespace", metavar="NAMESPACE", help="The namespace there. Default: that of --namespace."
-    )
 
 
 def run_compare(arguments: Namespace) -> int:

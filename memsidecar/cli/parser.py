@@ -6,6 +6,7 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
+from memsidecar.cli.archive_options import add_compare_flags, add_export_flags, add_import_flags
 from memsidecar.cli.client_options import add_client_flags, parse_seconds
 from memsidecar.cli.mcp_options import add_mcp_flags
 from memsidecar.cli.token import add_token_commands
@@ -21,6 +22,9 @@ REINDEX = "reindex"
 TOKEN = "token"
 CHECK = "check"
 MCP = "mcp"
+EXPORT = "export"
+IMPORT = "import"
+COMPARE = "compare"
 
 _REINDEX_SETTINGS = ("data_dir", "log_format", "log_level", "index_cache_bytes", "vector_index_messages")
 
@@ -31,6 +35,9 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     TOKEN: ("Make tokens for an access file, and show what they grant.", ()),
     CHECK: ("Call a running sidecar once as an agent would, and report the outcome.", ()),
     MCP: ("Serve the memory to a desktop agent: the tools of an MCP server, over standard input and output.", ()),
+    EXPORT: ("Write an archive of a namespace, a user or a session of a running sidecar.", ()),
+    IMPORT: ("Store an archive, or the chats of another system, in a running sidecar.", ()),
+    COMPARE: ("Call every read RPC of two running sidecars, and report what differs.", ()),
     DOCTOR: ("Check a data directory while no sidecar runs on it.", (CONFIG, "data_dir", "log_format", "log_level")),
     REINDEX: (
         "Rebuild the index from the journal while no sidecar runs on it.",
@@ -51,6 +58,17 @@ def add_check_flags(command: ArgumentParser) -> None:
     )
 
 
+# The flags of the commands that have others than settings.
+_FLAGS = {
+    TOKEN: add_token_commands,
+    CHECK: add_check_flags,
+    MCP: add_mcp_flags,
+    EXPORT: add_export_flags,
+    IMPORT: add_import_flags,
+    COMPARE: add_compare_flags,
+}
+
+
 def parser() -> ArgumentParser:
     """Return the parser of the whole command line."""
     # No abbreviations: the meaning of --max-m would change with the next setting that starts like it.
@@ -60,12 +78,8 @@ def parser() -> ArgumentParser:
     for name, (summary, settings) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         _add_flags(command, settings)
-        if name == TOKEN:
-            add_token_commands(command)
-        if name == CHECK:
-            add_check_flags(command)
-        if name == MCP:
-            add_mcp_flags(command)
+        if name in _FLAGS:
+            _FLAGS[name](command)
     return root
 
 

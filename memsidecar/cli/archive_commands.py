@@ -1,0 +1,216 @@
+"""`memsidecar export` and `memsidecar import`."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from argparse import Namespace
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.json_format import MessageToJson
+from tqdm import tqdm
+
+from memsidecar.cli.archive_file import STANDARD, ArchiveWriter, FileProblem, open_input
+from memsidecar.cli.archive_source import ArchiveSource, LocatedRecord
+from memsidecar.cli.archive_stub import ArchiveStub, TransferFailed
+from memsidecar.cli.check import FAILED, WRONG_USAGE
+from memsidecar.cli.client_options import UsageError, client_options
+from memsidecar.settings.client import client_environment
+from memsidecar.v1.session_pb2 import ExportRequest, ImportRequest, ImportResponse
+
+CHECKPOINT_RECORDS = 1_000
+MAX_UNACKNOWLEDGED = 1_000
+"Records that are sent before the sidecar has acknowledged earlier ones. They are kept, to be sent again."
+MAX_UNACKNOWLEDGED_BYTES = 8 << 20
+INTERRUPTED = 130
+
+
+def run_export(arguments: Namespace) -> int:
+    """Write an archive, and return the exit code."""
+    return _run("export", lambda: _export(arguments))
+
+
+def run_import(arguments: Namespace) -> int:
+    """Import a file, and return the exit code."""
+    return _run("import", lambda: _import(arguments))
+
+
+def _run(name: str, command: Any) -> int:
+    try:
+        print(command(), file=sys.stderr)
+    except (UsageError, FileProblem, TransferFailed) as error:
+        print(f"memsidecar {name}: {error}", file=sys.stderr)
+        return WRONG_USAGE if isinstance(error, UsageError) else FAILED
+    except BrokenPipeError:
+        return FAILED
+    except KeyboardInterrupt:
+        print(f"memsidecar {name}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _progress_bar(description: str, initial: int = 0) -> Any:
+    return tqdm(desc=description, unit=" records", initial=initial, disable=None, file=sys.stderr)
+
+
+def _export(arguments: Namespace) -> str:
+    options = client_options(arguments, client_environment())
+    request = ExportRequest(namespace=options.namespace, user_id=arguments.user, session_id=arguments.session)
+    stub = ArchiveStub(options)
+    if arguments.out == STANDARD:
+        return f"exported {_export_to_stdout(stub, request)} records"
+    scope = ", ".join([f"namespace {options.namespace}", *_named(arguments)])
+    writer = ArchiveWriter(Path(arguments.out), scope, resume=arguments.resume)
+    try:
+        _export_to_file(stub, request, writer)
+    finally:
+        writer.close()
+    return f"exported {writer.checkpoint.records} records to {arguments.out}"
+
+
+def _named(arguments: Namespace) -> list[str]:
+    given = (("user", arguments.user), ("session", arguments.session))
+    return [f"{name} {value}" for name, value in given if value]
+
+
+def _export_to_file(stub: ArchiveStub, request: ExportRequest, writer: ArchiveWriter) -> None:
+    with _progress_bar("exporting", writer.checkpoint.records) as bar:
+
+        def transfer(sessions: Any, metadata: Any) -> None:
+            request.cursor = cursor = writer.checkpoint.cursor
+            unsaved = 0
+            for response in sessions.Export(request, metadata=metadata):
+                writer.add(MessageToJson(response.record, indent=None, ensure_ascii=False))
+                cursor, unsaved = response.cursor, unsaved + 1
+                if unsaved == CHECKPOINT_RECORDS:
+                    writer.save(cursor)
+                    bar.update(unsaved)
+                    unsaved = 0
+                    stub.progressed()
+            writer.save(cursor)
+            bar.update(unsaved)
+
+        def begin_again(sessions: Any, metadata: Any) -> None:
+            writer.discard()
+            transfer(sessions, metadata)
+
+        stub.run(begin_again)
+    writer.complete()
+
+
+def _export_to_stdout(stub: ArchiveStub, request: ExportRequest) -> int:
+    count = 0
+
+    def transfer(sessions: Any, metadata: Any) -> None:
+        nonlocal count
+        for response in sessions.Export(request, metadata=metadata):
+            sys.stdout.write(MessageToJson(response.record, indent=None, ensure_ascii=False) + "\n")
+            request.cursor = response.cursor
+            count += 1
+            stub.progressed()
+        sys.stdout.flush()
+
+    stub.run(transfer)
+    return count
+
+
+@dataclass
+class Outbox:
+    """The records of a file that are not acknowledged yet. A new stream sends them again, then the rest."""
+
+    records: Iterator[LocatedRecord]
+    namespace: str
+    override_erasures: bool
+    _sent: deque[tuple[int, ImportRequest]] = field(default_factory=deque)
+    _lock: threading.Condition = field(default_factory=threading.Condition)
+    _stream: int = 0
+    _bytes: int = 0
+    problem: BaseException | None = None
+
+    def requests(self) -> Iterator[ImportRequest]:
+        """Yield the requests of a new stream. Called on a thread of gRPC; an older stream ends."""
+        with self._lock:
+            self._stream += 1
+            stream, again = self._stream, list(self._sent)
+        for _, sent_before in again:
+            yield sent_before
+        while (request := self._next(stream)) is not None:
+            yield request
+
+    def _next(self, stream: int) -> ImportRequest | None:
+        with self._lock:
+            while self._is_full() and stream == self._stream:
+                self._lock.wait(1.0)
+            if stream != self._stream:
+                return None
+            try:
+                number, record = next(self.records)
+            except StopIteration:
+                return None
+            except FileProblem as problem:
+                self.problem = problem
+                return None
+            request = ImportRequest(namespace=self.namespace, record=record, override_erasures=self.override_erasures)
+            self._sent.append((number, request))
+            self._bytes += request.ByteSize()
+            return request
+
+    def _is_full(self) -> bool:
+        return len(self._sent) >= MAX_UNACKNOWLEDGED or self._bytes > MAX_UNACKNOWLEDGED_BYTES
+
+    def acknowledge(self, count: int) -> None:
+        with self._lock:
+            for _ in range(count):
+                self._bytes -= self._sent.popleft()[1].ByteSize()
+            self._lock.notify_all()
+
+    def end(self) -> None:
+        """End all streams."""
+        with self._lock:
+            self._stream += 1
+            self._lock.notify_all()
+
+    @property
+    def first_line(self) -> int:
+        """The line of the first record that is not acknowledged; 0 if there is none."""
+        with self._lock:
+            return self._sent[0][0] if self._sent else 0
+
+
+def _import(arguments: Namespace) -> str:
+    options = client_options(arguments, client_environment())
+    source = ArchiveSource(arguments.file, arguments.format, arguments.user, arguments.session)
+    with open_input(arguments.file) as file, _progress_bar("importing") as bar:
+        outbox = Outbox(source.records(file), options.namespace, arguments.override_erasures)
+        total = ImportResponse()
+        stub = ArchiveStub(options)
+
+        def transfer(sessions: Any, metadata: Any) -> None:
+            before = ImportResponse()
+            for response in sessions.Import(outbox.requests(), metadata=metadata):
+                count = response.durable_count - before.durable_count
+                outbox.acknowledge(count)
+                total.durable_count += count
+                total.duplicate_count += response.duplicate_count - before.duplicate_count
+                total.forgotten_count += response.forgotten_count - before.forgotten_count
+                before = response
+                bar.update(count)
+                stub.progressed()
+
+        def place() -> str:
+            return f"{arguments.file}, line {outbox.first_line}: " if outbox.first_line else ""
+
+        try:
+            stub.run(transfer, place)
+        finally:
+            outbox.end()
+        if outbox.problem is not None:
+            raise outbox.problem
+    return (
+        f"imported {total.durable_count} records: {total.duplicate_count} were there already, "
+        f"{total.forgotten_count} were left out because they had been erased"
+    )

@@ -1,0 +1,137 @@
+"""Archive files: JSON lines, compressed or not, written so that an interruption can be resumed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from memsidecar.domain.errors import SidecarError
+
+STANDARD = "-"
+_GZIP_MAGIC = b"\x1f\x8b"
+_COMPRESSION_LEVEL = 6
+
+
+class FileProblem(SidecarError):
+    """The file cannot be read, or not be written."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The durable part of an incomplete archive: bytes, records, and the cursor after the last of them.
+
+    `request` is what was exported: another request cannot continue it.
+    """
+
+    request: str
+    bytes: int = 0
+    records: int = 0
+    cursor: str = ""
+
+
+class ArchiveWriter:
+    """Writes FILE.partial, and renames it when it is complete. Each checkpoint ends a member of a compressed file."""
+
+    def __init__(self, file: Path, request: str, *, resume: bool) -> None:
+        self._file = file
+        self._partial = file.with_name(f"{file.name}.partial")
+        self._side = file.with_name(f"{file.name}.partial.cursor")
+        self._compressed = file.suffix == ".gz"
+        if file.exists():
+            raise FileProblem(f"{file} exists already: remove it, or choose another name")
+        self.checkpoint = self._read_checkpoint(request) if resume else Checkpoint(request)
+        self._lines: list[bytes] = []
+        with _named(self._partial):
+            self._output = self._partial.open("r+b" if self.checkpoint.bytes else "wb")
+            self._output.truncate(self.checkpoint.bytes)
+            self._output.seek(0, os.SEEK_END)
+
+    def _read_checkpoint(self, request: str) -> Checkpoint:
+        try:
+            checkpoint = Checkpoint(**json.loads(self._side.read_text()))
+        except (OSError, ValueError, TypeError):
+            raise FileProblem(f"there is nothing to resume: {self._side} cannot be read") from None
+        if checkpoint.request != request:
+            raise FileProblem(f"{self._partial} is the export of {checkpoint.request}, and not of {request}")
+        if not self._partial.exists() or self._partial.stat().st_size < checkpoint.bytes:
+            raise FileProblem(f"{self._partial} is shorter than {self._side} says: export again without --resume")
+        return checkpoint
+
+    def add(self, line: str) -> None:
+        self._lines.append(line.encode() + b"\n")
+
+    def discard(self) -> None:
+        """Forget the lines since the last checkpoint."""
+        self._lines.clear()
+
+    def save(self, cursor: str) -> None:
+        """Make all lines durable, then the cursor after them."""
+        content = b"".join(self._lines)
+        with _named(self._partial):
+            self._output.write(gzip.compress(content, _COMPRESSION_LEVEL) if self._compressed and content else content)
+            self._output.flush()
+            os.fsync(self._output.fileno())
+            records = self.checkpoint.records + len(self._lines)
+            self.checkpoint = Checkpoint(self.checkpoint.request, self._output.tell(), records, cursor)
+            self._lines.clear()
+            replacement = self._side.with_name(f"{self._side.name}.new")
+            replacement.write_text(json.dumps(asdict(self.checkpoint)))
+            replacement.replace(self._side)
+
+    def complete(self) -> None:
+        self.save(self.checkpoint.cursor)
+        with _named(self._file):
+            if self._compressed and not self.checkpoint.bytes:
+                self._output.write(gzip.compress(b""))
+            self._output.close()
+            self._partial.replace(self._file)
+            self._side.unlink()
+
+    def close(self) -> None:
+        """Leave what is saved for a later --resume."""
+        self._output.close()
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileProblem(f"{file} cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[BinaryIO]:
+    """Open a file, or standard input, and decompress it if it is compressed."""
+    with ExitStack() as opened:
+        try:
+            source = sys.stdin.buffer if name == STANDARD else opened.enter_context(Path(name).open("rb"))
+            is_compressed = cast(BufferedReader, source).peek(2)[:2] == _GZIP_MAGIC
+        except OSError as error:
+            raise FileProblem(f"{name} cannot be read: {error.strerror}") from None
+        yield cast(BinaryIO, opened.enter_context(gzip.open(source))) if is_compressed else source
+
+
+def read_lines(source: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not empty, with their numbers. Raises FileProblem for a damaged file."""
+    number = 0
+    try:
+        for number, line in enumerate(source, 1):
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+            if text:
+                yield number, text
+    except UnicodeDecodeError:
+        raise FileProblem(f"{name}, line {number}: is not UTF-8") from None
+    except EOFError:
+        raise FileProblem(f"{name} ends within its compressed data, after line {number}: it is truncated") from None
+    except (OSError, zlib.error) as error:
+        raise FileProblem(f"{name}, after line {number}: {error}") from None

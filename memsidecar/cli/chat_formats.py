@@ -1,0 +1,214 @@
+"""Readers of chat JSON: OpenAI, Anthropic, LangChain, the data export of ChatGPT, and plain JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from memsidecar.cli.conversation import (
+    Conversation,
+    metadata_of,
+    object_of,
+    objects_of,
+    set_time,
+    text_of,
+    tool_call,
+)
+from memsidecar.v1.message_pb2 import Message, ToolCall
+
+_SESSION_KEYS = ("session_id", "conversation_id", "thread_id")
+_TIME_KEYS = ("create_time", "created_at", "timestamp")
+_LANGCHAIN_TYPES = {"HumanMessage": "human", "AIMessage": "ai", "SystemMessage": "system", "ToolMessage": "tool"}
+_ALL = "all"
+_UNSPOKEN = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")
+
+
+def read_plain(line: dict[str, Any]) -> Conversation:
+    """Read one message of plain JSON lines: role, content, and optional fields."""
+    conversation = Conversation(_first_text(line, _SESSION_KEYS), _first_text(line, ("user_id", "user")))
+    _add_openai(conversation, line)
+    for message in conversation.messages:
+        message.id = _first_text(line, ("id", "message_id"))
+        set_time(message, next((line[key] for key in _TIME_KEYS if key in line), None))
+        if (metadata := metadata_of(line.get("metadata"))) is not None:
+            message.metadata.CopyFrom(metadata)
+    return conversation
+
+
+def read_openai(value: object) -> Conversation:
+    """Read a chat of the Chat Completions API: its list of messages, or an object with `messages`."""
+    given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
+    conversation = Conversation(_first_text(given, (*_SESSION_KEYS, "id")), _first_text(given, ("user_id", "user")))
+    for message in objects_of(given.get("messages"), "messages"):
+        _add_openai(conversation, message)
+    return conversation
+
+
+def _add_openai(conversation: Conversation, message: dict[str, Any]) -> None:
+    calls = [
+        _openai_call(object_of(call.get("function", call), "a function"), call.get("id"))
+        for call in objects_of(message.get("tool_calls"), "tool_calls")
+    ]
+    if message.get("function_call"):
+        calls.append(_openai_call(object_of(message["function_call"], "function_call"), None))
+    answers = message.get("tool_call_id") or (message.get("name") if message.get("role") == "function" else "")
+    conversation.add(
+        message.get("role"),
+        text_of(message.get("content")) or text_of(message.get("refusal")),
+        name=_first_text(message, ("name",)),
+        tool_calls=calls,
+        tool_call_id=str(answers or ""),
+        reasoning=_first_text(message, ("reasoning_content", "reasoning")),
+    )
+
+
+def _openai_call(function: dict[str, Any], call_id: object) -> ToolCall:
+    return tool_call(call_id, function.get("name"), function.get("arguments"))
+
+
+def read_anthropic(value: object) -> Conversation:
+    """Read a request of the Messages API: `messages` of content blocks, and `system`; or the list of messages."""
+    given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
+    conversation = Conversation(_first_text(given, (*_SESSION_KEYS, "id")), _first_text(given, ("user_id", "user")))
+    conversation.add("system", text_of(given.get("system")))
+    for message in objects_of(given.get("messages"), "messages"):
+        content = message.get("content")
+        if isinstance(content, list):
+            _add_blocks(conversation, message.get("role"), objects_of(content, "content"))
+        else:
+            conversation.add(message.get("role"), text_of(content))
+    return conversation
+
+
+def _add_blocks(conversation: Conversation, role: object, blocks: Any) -> None:
+    """Add a message of content blocks. Each tool result is a message of its own, before the rest."""
+    rest: list[dict[str, Any]] = []
+    calls: list[ToolCall] = []
+    thoughts: list[str] = []
+    for block in blocks:
+        match block.get("type"):
+            case "tool_result":
+                result = text_of(block.get("content")) or "(empty)"
+                conversation.add("tool", result, tool_call_id=_first_text(block, ("tool_use_id",)))
+            case "tool_use" | "server_tool_use" | "mcp_tool_use":
+                calls.append(tool_call(block.get("id"), block.get("name"), block.get("input")))
+            case "thinking":
+                thoughts.append(str(block.get("thinking", "")))
+            case "redacted_thinking":
+                pass
+            case _:
+                rest.append(block)
+    conversation.add(role, text_of(rest), tool_calls=calls, reasoning="\n".join(thoughts))
+
+
+def read_langchain(value: object) -> Conversation:
+    """Read messages as `messages_to_dict` or `dumpd` of LangChain write them."""
+    given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
+    conversation = Conversation(_first_text(given, _SESSION_KEYS), _first_text(given, ("user_id",)))
+    for message in objects_of(given.get("messages", [given] if "type" in given else None), "messages"):
+        _add_langchain(conversation, *_langchain_parts(message))
+    return conversation
+
+
+def _langchain_parts(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the type of a message and its fields."""
+    if message.get("type") == "constructor":
+        names = message.get("id")
+        name = str(names[-1]) if isinstance(names, list) and names else ""
+        return _LANGCHAIN_TYPES.get(name.removesuffix("Chunk"), name), object_of(message.get("kwargs"), "kwargs")
+    kind = str(message.get("type"))
+    data = object_of(message.get("data"), "data")
+    return _LANGCHAIN_TYPES.get(kind.removesuffix("Chunk"), kind), data
+
+
+def _add_langchain(conversation: Conversation, kind: str, data: dict[str, Any]) -> None:
+    role = data.get("role") if kind == "chat" else kind
+    calls = [
+        tool_call(call.get("id"), call.get("name"), call.get("args"))
+        for call in objects_of(data.get("tool_calls"), "tool_calls")
+    ]
+    content = data.get("content")
+    if isinstance(content, list):  # tool calls of a provider are in `tool_calls`, too
+        content = [part for part in content if not (isinstance(part, dict) and part.get("type") == "tool_use")]
+    conversation.add(
+        role,
+        text_of(content),
+        id=_first_text(data, ("id",)),
+        name=_first_text(data, ("name",)),
+        tool_calls=calls,
+        tool_call_id=_first_text(data, ("tool_call_id",)),
+    )
+
+
+def read_chatgpt(value: object) -> Conversation:
+    """Read a conversation of conversations.json: the path through its tree that ends at `current_node`."""
+    given = object_of(value, "a conversation")
+    mapping = object_of(given.get("mapping"), "mapping")
+    conversation = Conversation(_first_text(given, ("conversation_id", "id")))
+    title = _first_text(given, ("title",))
+    call_id = ""
+    for node in _path(mapping, given.get("current_node")):
+        if node.get("message") is not None:
+            call_id = _add_chatgpt(conversation, object_of(node["message"], "message"), title, call_id)
+    return conversation
+
+
+def _path(mapping: dict[str, Any], leaf: object) -> list[dict[str, Any]]:
+    """Return the nodes from the root to the leaf; without a leaf, to the last node that has no children."""
+    nodes = {name: object_of(node, "a node") for name, node in mapping.items()}
+    childless = [name for name, node in nodes.items() if not node.get("children")]
+    name = leaf if isinstance(leaf, str) and leaf in nodes else next(reversed(childless), "")
+    path: list[dict[str, Any]] = []
+    while name in nodes:
+        node = nodes.pop(name)  # so that a cycle ends
+        path.append(node)
+        name = _first_text(node, ("parent",))
+    return path[::-1]
+
+
+def _add_chatgpt(conversation: Conversation, given: dict[str, Any], title: str, call_id: str) -> str:
+    """Add a message; return the id of the tool call that it makes. Hidden messages are left out.
+
+    A call of a tool has the tool as its recipient. The next message of that tool is its result.
+    """
+    author, metadata = object_of(given.get("author"), "author"), given.get("metadata")
+    hidden = isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation")
+    content = _chatgpt_text(object_of(given.get("content"), "content"))
+    if hidden or not content.strip():
+        return call_id
+    role, recipient = author.get("role"), _first_text(given, ("recipient",)) or _ALL
+    fields: dict[str, Any] = {"id": _first_text(given, ("id",)), "name": _first_text(author, ("name",))}
+    made = ""
+    if role == "assistant" and recipient != _ALL:
+        made = fields["id"] or recipient
+        fields["tool_calls"], content = [tool_call(made, recipient, content)], ""
+    elif role == "tool":
+        fields["tool_call_id"] = call_id
+    count = len(conversation.messages)
+    conversation.add(role, content, **fields)
+    for message in conversation.messages[count:]:
+        _describe(message, given, title)
+    return made
+
+
+def _describe(message: Message, given: dict[str, Any], title: str) -> None:
+    set_time(message, given.get("create_time"))
+    details = given.get("metadata")
+    model = _first_text(details, ("model_slug",)) if isinstance(details, dict) else ""
+    message.metadata.update({key: value for key, value in (("title", title), ("model", model)) if value})
+
+
+def _chatgpt_text(content: dict[str, Any]) -> str:
+    """Return the text of a content: its parts, or the text of code and its output. Thoughts are left out."""
+    if content.get("content_type") in _UNSPOKEN:
+        return ""
+    parts = content.get("parts")
+    if isinstance(parts, list):
+        return text_of([part for part in parts if part is not None])
+    return _first_text(content, ("text", "result"))
+
+
+def _first_text(given: dict[str, Any], keys: tuple[str, ...]) -> str:
+    """Return the first of these fields that is a text and not empty."""
+    values: Iterator[object] = (given.get(key) for key in keys)
+    return next((value for value in values if isinstance(value, str) and value), "")

@@ -1,0 +1,143 @@
+"""`memsidecar export`, `memsidecar import` and `memsidecar compare` as a user runs them."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memsidecar.v1 import session_pb2 as sessions
+from tests.archives.filled_memory import differences, export_records, import_records, settle
+from tests.archives.test_formats import SAMPLE_FORMATS, SAMPLES
+from tests.support.forked import run
+from tests.support.process import Client
+from tests.support.waiting import HANG_SECONDS
+
+
+def memsidecar(client: Client, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    given = (command, "--address", client.address, *arguments)
+    return run(*given, environ={}, timeout=HANG_SECONDS)
+
+
+@pytest.mark.parametrize("name", ["memory.jsonl", "memory.jsonl.gz"])
+def test_a_file_moves_a_memory(filled: Client, empty: Client, tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    done = memsidecar(filled, "export", "--out", str(file))
+    assert done.returncode == 0, done.stderr
+    count = len(export_records(filled))
+    assert f"exported {count} records" in done.stderr and [path.name for path in tmp_path.iterdir()] == [name]
+    content = file.read_bytes()
+    lines = (gzip.decompress(content) if name.endswith(".gz") else content).decode().splitlines()
+    assert len(lines) == count and all(json.loads(line)["version"] == 1 for line in lines)
+    done = memsidecar(empty, "import", str(file))
+    assert done.returncode == 0, done.stderr
+    assert f"imported {count} records: 0 were there already" in done.stderr
+    settle(empty)
+    assert differences(filled, empty) == []
+    compared = memsidecar(filled, "compare", "--other-address", empty.address)
+    assert (compared.returncode, compared.stdout) == (0, "equal\n")
+    again = memsidecar(empty, "import", str(file))
+    assert f"imported {count} records: {count} were there already" in again.stderr
+
+
+def test_compare_reports_differences(filled: Client, empty: Client) -> None:
+    done = memsidecar(filled, "compare", "--other-address", empty.address)
+    assert done.returncode == 1 and "ListSessions()" in done.stdout and "differences" in done.stdout
+
+
+def test_standard_output_and_input_move_a_user(filled: Client, empty: Client) -> None:
+    exported = memsidecar(filled, "export", "--out", "-", "--user", "bob")
+    assert exported.returncode == 0, exported.stderr
+    command = [sys.executable, "-m", "memsidecar", "import", "--address", empty.address, "--namespace", "copy", "-"]
+    environ = {"PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(
+        command, input=exported.stdout, env=environ, capture_output=True, text=True, timeout=HANG_SECONDS, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert export_records(empty, "copy", user_id="bob") == export_records(filled, user_id="bob")
+
+
+@pytest.mark.parametrize(("name", "file_format"), SAMPLE_FORMATS.items())
+def test_a_chat_of_another_system_is_imported_once(empty: Client, name: str, file_format: str) -> None:
+    count = 0
+    for times in range(2):
+        done = memsidecar(
+            empty, "import", str(SAMPLES / name), "--format", file_format, "--user", "ann", "--namespace", "chats"
+        )
+        assert done.returncode == 0, done.stderr
+        count = int(done.stderr.split("imported ")[1].split()[0])
+        assert f"{count if times else 0} were there already" in done.stderr
+    messages = [record for record in export_records(empty, "chats") if record.HasField("message")]
+    assert len(messages) == count > 0
+
+
+def test_an_invalid_record_is_named_with_its_line(empty: Client, tmp_path: Path) -> None:
+    lines = [json.dumps({"role": "user", "content": f"message {at}", "id": f"m{at}"}) for at in range(300)]
+    lines[250] = json.dumps({"role": "user", "content": "x", "id": "a\u0007"})
+    file = tmp_path / "chat.jsonl"
+    file.write_text("\n".join(lines))
+    done = memsidecar(empty, "import", str(file), "--session", "s")
+    assert done.returncode == 1
+    assert "line 251: INVALID_ARGUMENT: record.message.id" in done.stderr
+    assert len(empty.all("s")) == 250
+
+
+def test_an_id_with_another_body_is_named_with_its_line(empty: Client, tmp_path: Path) -> None:
+    empty.add("s", "known", id="m7")
+    lines = [json.dumps({"role": "user", "content": f"message {at}", "id": f"m{at}"}) for at in range(20)]
+    file = tmp_path / "chat.jsonl"
+    file.write_text("\n".join(lines))
+    done = memsidecar(empty, "import", str(file), "--session", "s")
+    assert done.returncode == 1 and "line 8: ALREADY_EXISTS" in done.stderr
+    assert len(empty.all("s")) == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("import", "missing.jsonl"), "missing.jsonl cannot be read"),
+        (("import", "README.md", "--format", "yaml"), "auto, memsidecar, openai"),
+        (("export", "--out", "x.jsonl", "--resume"), "there is nothing to resume"),
+        (("export", "--out", "README.md"), "README.md exists already"),
+        (("export", "--out", "missing/x.jsonl"), "cannot be written"),
+    ],
+)
+def test_a_problem_is_reported_without_a_traceback(empty: Client, arguments: tuple[str, ...], problem: str) -> None:
+    command, *rest = arguments
+    done = memsidecar(empty, command, *rest)
+    assert done.returncode == 1 and problem in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_sidecar_that_is_down_is_waited_for(tmp_path: Path) -> None:
+    done = run(
+        "export", "--address", "127.0.0.1:1", "--timeout", "0", "--out", str(tmp_path / "x"), environ={}, timeout=60
+    )
+    assert done.returncode == 1 and "UNAVAILABLE" in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_interrupted_export_goes_on(filled: Client, empty: Client, tmp_path: Path) -> None:
+    """The state that a killed command leaves: a checkpoint, and half a line after it."""
+    whole = list(filled.sessions.Export(sessions.ExportRequest(namespace="default")))
+    file = tmp_path / "memory.jsonl"
+    done = memsidecar(filled, "export", "--out", str(file))
+    assert done.returncode == 0
+    lines = file.read_text().splitlines(keepends=True)
+    file.unlink()
+    kept = "".join(lines[:40])
+    (tmp_path / "memory.jsonl.partial").write_text(kept + lines[40][:10])
+    checkpoint = {
+        "request": "namespace default",
+        "bytes": len(kept.encode()),
+        "records": 40,
+        "cursor": whole[39].cursor,
+    }
+    (tmp_path / "memory.jsonl.partial.cursor").write_text(json.dumps(checkpoint))
+    done = memsidecar(filled, "export", "--out", str(file), "--resume", "--user", "ann")
+    assert done.returncode == 1 and "and not of" in done.stderr
+    done = memsidecar(filled, "export", "--out", str(file), "--resume")
+    assert done.returncode == 0, done.stderr
+    assert file.read_text().splitlines(keepends=True) == lines
+    assert import_records(empty, [response.record for response in whole]).durable_count == len(lines)

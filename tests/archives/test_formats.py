@@ -1,0 +1,191 @@
+"""Files of other systems: what each sample becomes, the detection of formats, and problems with their lines."""
+
+import gzip
+import json
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from memsidecar.cli.archive_file import FileProblem, open_input
+from memsidecar.cli.archive_options import FORMATS
+from memsidecar.cli.archive_source import ArchiveSource
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message
+from memsidecar.v1.session_pb2 import ArchiveRecord
+
+SAMPLES = Path(__file__).parent / "samples"
+SAMPLE_FORMATS = {
+    "openai.json": "openai",
+    "anthropic.json": "anthropic",
+    "langchain.json": "langchain",
+    "conversations.json": "chatgpt",
+    "plain.jsonl": "jsonl",
+}
+
+
+def read(name: str, file_format: str = "auto", **fields: str) -> list[ArchiveRecord]:
+    path = SAMPLES / name
+    with open_input(str(path)) as file:
+        return [record for _, record in ArchiveSource(str(path), file_format, **fields).records(file)]
+
+
+def read_text(text: str | bytes, file_format: str = "auto") -> list[tuple[int, ArchiveRecord]]:
+    content = text.encode() if isinstance(text, str) else text
+    return list(ArchiveSource("chat.json", file_format).records(BytesIO(content)))
+
+
+def spoken(records: list[ArchiveRecord]) -> list[tuple[int, str]]:
+    return [(record.message.role, record.message.content) for record in records]
+
+
+@pytest.mark.parametrize(("name", "file_format"), SAMPLE_FORMATS.items())
+def test_a_format_is_detected(name: str, file_format: str) -> None:
+    assert read(name) == read(name, file_format) != []
+
+
+@pytest.mark.parametrize("name", SAMPLE_FORMATS)
+def test_ids_are_the_same_each_time_and_different_in_a_session(name: str) -> None:
+    first, second = read(name), read(name)
+    assert first == second
+    ids = [(record.session_id, record.message.id) for record in first]
+    assert len(set(ids)) == len(ids) and all(message_id for _, message_id in ids)
+
+
+def test_openai_chats_keep_parts_tool_calls_and_results() -> None:
+    records = read("openai.json")
+    assert spoken(records) == [
+        (ROLE_SYSTEM, "You are a travel agent."),
+        (ROLE_USER, "What is the weather in Oslo?\n[image_url]"),
+        (ROLE_ASSISTANT, ""),
+        (ROLE_TOOL, "4 degrees, rain"),
+        (ROLE_TOOL, "12:00"),
+        (ROLE_ASSISTANT, "It is 4 degrees and raining at noon."),
+        (ROLE_USER, "Thanks."),
+        (ROLE_USER, "Thanks."),
+    ]
+    call = records[2].message.tool_calls[0]
+    assert (call.id, call.name, call.arguments_json) == ("call_1", "get_weather", '{"city": "Oslo"}')
+    assert [record.message.tool_call_id for record in records[3:5]] == ["call_1", "call_2"]
+    assert {record.session_id for record in records} == {"openai"}
+
+
+def test_anthropic_messages_keep_thoughts_and_split_tool_results() -> None:
+    records = read("anthropic.json", user_id="ann", session_id="trip")
+    assert spoken(records) == [
+        (ROLE_SYSTEM, "You are a travel agent."),
+        (ROLE_USER, "What is the weather in Oslo?"),
+        (ROLE_ASSISTANT, "Let me look."),
+        (ROLE_TOOL, "4 degrees, rain"),
+        (ROLE_USER, "And what should I wear?"),
+        (ROLE_ASSISTANT, "A raincoat."),
+    ]
+    assert records[2].message.reasoning == "The tool knows."
+    assert json.loads(records[2].message.tool_calls[0].arguments_json) == {"city": "Oslo"}
+    assert records[3].message.tool_call_id == records[2].message.tool_calls[0].id == "toolu_01"
+    assert {(record.user_id, record.session_id) for record in records} == {("ann", "trip")}
+
+
+def test_langchain_messages_of_both_encodings_are_read() -> None:
+    records = read("langchain.json")
+    assert spoken(records) == [
+        (ROLE_SYSTEM, "You are a travel agent."),
+        (ROLE_USER, "What is the weather in Oslo?"),
+        (ROLE_ASSISTANT, ""),
+        (ROLE_TOOL, "4 degrees, rain"),
+        (ROLE_ASSISTANT, "Take a raincoat."),
+    ]
+    assert records[1].message.id == "0fe6a7d5-a6fc-44b4-99f7-dccc537de149"
+    assert records[3].message.tool_call_id == records[2].message.tool_calls[0].id == "call_1"
+
+
+def test_a_chatgpt_export_follows_the_current_branch() -> None:
+    records = read("conversations.json", user_id="ann")
+    assert [(record.session_id, *said) for record, said in zip(records, spoken(records), strict=True)] == [
+        ("8f3a2b1c-0001", ROLE_USER, "[image_asset_pointer]\nWhat is the weather in Oslo?"),
+        ("8f3a2b1c-0001", ROLE_ASSISTANT, ""),
+        ("8f3a2b1c-0001", ROLE_TOOL, "4 degrees, rain"),
+        ("8f3a2b1c-0001", ROLE_ASSISTANT, "It is 4 degrees and raining."),
+        ("8f3a2b1c-0002", ROLE_USER, "Hello"),
+    ]
+    question, call, result, answer, _ = [record.message for record in records]
+    assert question.create_time.ToMicroseconds() == 1736209412_345_000
+    assert (call.tool_calls[0].name, call.tool_calls[0].arguments_json) == ("browser", 'search("weather Oslo")')
+    assert (result.name, result.tool_call_id) == ("browser", call.tool_calls[0].id)
+    assert dict(answer.metadata.items()) == {"title": "Trip to Oslo", "model": "gpt-4o"}
+
+
+def test_plain_lines_keep_sessions_users_times_and_metadata() -> None:
+    records = read("plain.jsonl")
+    assert [(record.session_id, record.user_id) for record in records] == [("a", "ann")] * 3 + [("b", "")]
+    first, second, _, own = [record.message for record in records]
+    assert first.create_time.ToJsonString() == "2026-01-31T12:00:00Z" and first.metadata["page"] == 1
+    assert second.create_time.ToMicroseconds() == 1769860801_500_000
+    assert own.id == "own-id"
+
+
+def test_lines_of_conversations_are_sessions_of_their_own() -> None:
+    line = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]})
+    found = read_text(f"{line}\n{line}\n")
+    assert [(number, record.session_id) for number, record in found] == [
+        (1, "chat"),
+        (1, "chat"),
+        (2, "chat-2"),
+        (2, "chat-2"),
+    ]
+
+
+def test_older_function_calls_are_read() -> None:
+    chat = [
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": "done"},
+    ]
+    call, result = [record.message for _, record in read_text(json.dumps(chat), "openai")]
+    assert call.tool_calls[0].id == result.tool_call_id == "f"
+
+
+@pytest.mark.parametrize(
+    ("text", "file_format", "problem"),
+    [
+        ('{"role": "user", "content": "a"}\n{"role": "user"', "auto", "line 2: is not JSON"),
+        ('{"role": "wizard", "content": "a"}', "auto", "line 1: the role 'wizard' is not known"),
+        ('{"role": "user", "content": 7}', "auto", "line 1: a content is neither a text nor a list"),
+        ('{"role": "user", "content": "a", "timestamp": "soon"}', "auto", "line 1: a time is neither"),
+        ('{"role": "user", "content": "a", "metadata": [1]}', "auto", "line 1: metadata is not an object"),
+        ('[{"mapping": 3}]', "auto", "line 1: mapping is not an object"),
+        ("[\n1,\n]", "auto", "is not JSON"),
+        ("7", "auto", "the format is not recognised"),
+        ('{"color": "red"}', "auto", "the format is not recognised"),
+        ('{"messages": [3]}', "openai", "line 1: messages is not a list of objects"),
+        ('{"session": {}, "version": 1}\n{"session": {"color": 1}}', "auto", "line 2: is no record of an archive"),
+        ('[{"session": {}}]', "auto", "one record in each line"),
+        (b'{"role": "user", "content": "\xff"}', "auto", "line 1: is not UTF-8"),
+        ("{}", "yaml", "the format 'yaml' is not known: auto, memsidecar"),
+    ],
+)
+def test_a_problem_is_named_with_its_line(text: str | bytes, file_format: str, problem: str) -> None:
+    with pytest.raises(FileProblem, match=problem.replace("[", r"\[").replace("(", r"\(")):
+        read_text(text, file_format)
+
+
+def test_an_empty_file_has_no_records() -> None:
+    assert read_text("") == read_text("\n \n") == read_text("[]", "openai") == []
+
+
+def test_a_truncated_compressed_file_gives_its_whole_lines_and_a_problem(tmp_path: Path) -> None:
+    lines = "".join(f'{{"role": "user", "content": "message {at}"}}\n' for at in range(20_000))
+    path = tmp_path / "chat.jsonl.gz"
+    path.write_bytes(gzip.compress(lines.encode())[:-2_000])
+    seen: list[Message] = []
+
+    def read_all() -> None:
+        with open_input(str(path)) as file:
+            for _, record in ArchiveSource(str(path)).records(file):
+                seen.append(record.message)
+
+    with pytest.raises(FileProblem, match=r"after line \d+: it is truncated"):
+        read_all()
+    assert seen[0].content == "message 0"
+
+
+def test_every_format_is_tested() -> None:
+    assert {"auto", "memsidecar", *SAMPLE_FORMATS.values()} == set(FORMATS)
