@@ -1,25 +1,28 @@
-"""`memsidecar export` and `memsidecar import`."""
+"""`memsidecar export` and `memsidecar import`. A sidecar that restarts meanwhile does not end them."""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
 from argparse import Namespace
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import grpc
 from google.protobuf.json_format import MessageToJson
 from tqdm import tqdm
 
 from memsidecar.cli.archive_file import STANDARD, ArchiveWriter, FileProblem, open_input
 from memsidecar.cli.archive_source import ArchiveSource, LocatedRecord
-from memsidecar.cli.archive_stub import ArchiveStub, TransferFailed
-from memsidecar.cli.check import FAILED, WRONG_USAGE
-from memsidecar.cli.client_options import UsageError, client_options
+from memsidecar.cli.check import FAILED, WRONG_USAGE, credentials, open_channel
+from memsidecar.cli.client_options import ClientOptions, UsageError, client_options
+from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
+from memsidecar.v1 import session_pb2_grpc
 from memsidecar.v1.session_pb2 import ExportRequest, ImportRequest, ImportResponse
 
 CHECKPOINT_RECORDS = 1_000
@@ -27,6 +30,52 @@ MAX_UNACKNOWLEDGED = 1_000
 "Records that are sent before the sidecar has acknowledged earlier ones. They are kept, to be sent again."
 MAX_UNACKNOWLEDGED_BYTES = 8 << 20
 INTERRUPTED = 130
+_RATE_LIMITED = b"RATE_LIMITED"
+"The reason in the details of a status that a retry can change."
+PAUSE_SECONDS = 0.5
+
+
+class TransferFailed(SidecarError):
+    """The sidecar refused the transfer, or stayed unavailable."""
+
+
+@dataclass
+class ArchiveStub:
+    """The stub of SessionService on a channel that is opened again after each failure."""
+
+    options: ClientOptions
+    _last_progress: float = field(default_factory=time.monotonic)
+
+    def run(self, transfer: Callable[[Any, Any], None], describe: Callable[[], str] = str) -> None:
+        """Call `transfer` with the stub and the metadata until it returns.
+
+        Raises TransferFailed for an error that a retry does not change, preceded by `describe()`.
+        """
+        while True:
+            with open_channel(self.options) as channel:
+                stub: Any = session_pb2_grpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call]
+                try:
+                    transfer(stub, credentials(self.options.token))
+                    return
+                except grpc.RpcError as error:
+                    self._check_retry(error, describe())
+            time.sleep(PAUSE_SECONDS)
+
+    def progressed(self) -> None:
+        self._last_progress = time.monotonic()
+
+    def _check_retry(self, error: grpc.RpcError, place: str) -> None:
+        is_late = time.monotonic() - self._last_progress > self.options.ready_seconds
+        if is_late or not _is_transient(error):
+            raise TransferFailed(f"{place}{error.code().name}: {error.details()}") from None
+
+
+def _is_transient(error: grpc.RpcError) -> bool:
+    if error.code() == grpc.StatusCode.UNAVAILABLE:
+        return True
+    trailing: Any = error.trailing_metadata() or ()
+    details = b"".join(value for key, value in trailing if key == "grpc-status-details-bin")
+    return error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and _RATE_LIMITED in details
 
 
 def run_export(arguments: Namespace) -> int:

@@ -15,11 +15,11 @@ from google.protobuf.json_format import Parse, ParseError
 from memsidecar.cli.archive_file import STANDARD, FileProblem, read_lines
 from memsidecar.cli.archive_options import FORMATS
 from memsidecar.cli.chat_formats import read_anthropic, read_chatgpt, read_langchain, read_openai, read_plain
-from memsidecar.cli.conversation import Conversation, WrongFormat
+from memsidecar.cli.foreign_chat import ForeignChat, WrongFormat
 from memsidecar.v1.session_pb2 import ArchiveRecord
 
 AUTO, MEMSIDECAR, OPENAI, ANTHROPIC, LANGCHAIN, CHATGPT, JSONL = FORMATS
-_READERS: dict[str, Callable[[Any], Conversation]] = {
+_READERS: dict[str, Callable[[Any], ForeignChat]] = {
     OPENAI: read_openai,
     ANTHROPIC: read_anthropic,
     LANGCHAIN: read_langchain,
@@ -109,7 +109,7 @@ class ArchiveSource:
         for record in conversation.records(self._session_id(at), self.user_id):
             yield number, record
 
-    def _read(self, file_format: str, number: int, value: object) -> Conversation:
+    def _read(self, file_format: str, number: int, value: object) -> ForeignChat:
         with self._at(number):
             return _READERS[file_format](value)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from memsidecar.cli.conversation import (
-    Conversation,
+from memsidecar.cli.foreign_chat import (
+    ForeignChat,
     metadata_of,
     object_of,
     objects_of,
@@ -23,9 +23,9 @@ _ALL = "all"
 _UNSPOKEN = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")
 
 
-def read_plain(line: dict[str, Any]) -> Conversation:
+def read_plain(line: dict[str, Any]) -> ForeignChat:
     """Read one message of plain JSON lines: role, content, and optional fields."""
-    conversation = Conversation(_first_text(line, _SESSION_KEYS), _first_text(line, ("user_id", "user")))
+    conversation = ForeignChat(_first_text(line, _SESSION_KEYS), _first_text(line, ("user_id", "user")))
     _add_openai(conversation, line)
     for message in conversation.messages:
         message.id = _first_text(line, ("id", "message_id"))
@@ -35,16 +35,16 @@ def read_plain(line: dict[str, Any]) -> Conversation:
     return conversation
 
 
-def read_openai(value: object) -> Conversation:
+def read_openai(value: object) -> ForeignChat:
     """Read a chat of the Chat Completions API: its list of messages, or an object with `messages`."""
     given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = Conversation(_first_text(given, (*_SESSION_KEYS, "id")), _first_text(given, ("user_id", "user")))
+    conversation = ForeignChat(_first_text(given, (*_SESSION_KEYS, "id")), _first_text(given, ("user_id", "user")))
     for message in objects_of(given.get("messages"), "messages"):
         _add_openai(conversation, message)
     return conversation
 
 
-def _add_openai(conversation: Conversation, message: dict[str, Any]) -> None:
+def _add_openai(conversation: ForeignChat, message: dict[str, Any]) -> None:
     calls = [
         _openai_call(object_of(call.get("function", call), "a function"), call.get("id"))
         for call in objects_of(message.get("tool_calls"), "tool_calls")
@@ -66,10 +66,10 @@ def _openai_call(function: dict[str, Any], call_id: object) -> ToolCall:
     return tool_call(call_id, function.get("name"), function.get("arguments"))
 
 
-def read_anthropic(value: object) -> Conversation:
+def read_anthropic(value: object) -> ForeignChat:
     """Read a request of the Messages API: `messages` of content blocks, and `system`; or the list of messages."""
     given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = Conversation(_first_text(given, (*_SESSION_KEYS, "id")), _first_text(given, ("user_id", "user")))
+    conversation = ForeignChat(_first_text(given, (*_SESSION_KEYS, "id")), _first_text(given, ("user_id", "user")))
     conversation.add("system", text_of(given.get("system")))
     for message in objects_of(given.get("messages"), "messages"):
         content = message.get("content")
@@ -80,7 +80,7 @@ def read_anthropic(value: object) -> Conversation:
     return conversation
 
 
-def _add_blocks(conversation: Conversation, role: object, blocks: Any) -> None:
+def _add_blocks(conversation: ForeignChat, role: object, blocks: Any) -> None:
     """Add a message of content blocks. Each tool result is a message of its own, before the rest."""
     rest: list[dict[str, Any]] = []
     calls: list[ToolCall] = []
@@ -101,10 +101,10 @@ def _add_blocks(conversation: Conversation, role: object, blocks: Any) -> None:
     conversation.add(role, text_of(rest), tool_calls=calls, reasoning="\n".join(thoughts))
 
 
-def read_langchain(value: object) -> Conversation:
+def read_langchain(value: object) -> ForeignChat:
     """Read messages as `messages_to_dict` or `dumpd` of LangChain write them."""
     given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = Conversation(_first_text(given, _SESSION_KEYS), _first_text(given, ("user_id",)))
+    conversation = ForeignChat(_first_text(given, _SESSION_KEYS), _first_text(given, ("user_id",)))
     for message in objects_of(given.get("messages", [given] if "type" in given else None), "messages"):
         _add_langchain(conversation, *_langchain_parts(message))
     return conversation
@@ -121,7 +121,7 @@ def _langchain_parts(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return _LANGCHAIN_TYPES.get(kind.removesuffix("Chunk"), kind), data
 
 
-def _add_langchain(conversation: Conversation, kind: str, data: dict[str, Any]) -> None:
+def _add_langchain(conversation: ForeignChat, kind: str, data: dict[str, Any]) -> None:
     role = data.get("role") if kind == "chat" else kind
     calls = [
         tool_call(call.get("id"), call.get("name"), call.get("args"))
@@ -140,11 +140,11 @@ def _add_langchain(conversation: Conversation, kind: str, data: dict[str, Any]) 
     )
 
 
-def read_chatgpt(value: object) -> Conversation:
+def read_chatgpt(value: object) -> ForeignChat:
     """Read a conversation of conversations.json: the path through its tree that ends at `current_node`."""
     given = object_of(value, "a conversation")
     mapping = object_of(given.get("mapping"), "mapping")
-    conversation = Conversation(_first_text(given, ("conversation_id", "id")))
+    conversation = ForeignChat(_first_text(given, ("conversation_id", "id")))
     title = _first_text(given, ("title",))
     call_id = ""
     for node in _path(mapping, given.get("current_node")):
@@ -166,7 +166,7 @@ def _path(mapping: dict[str, Any], leaf: object) -> list[dict[str, Any]]:
     return path[::-1]
 
 
-def _add_chatgpt(conversation: Conversation, given: dict[str, Any], title: str, call_id: str) -> str:
+def _add_chatgpt(conversation: ForeignChat, given: dict[str, Any], title: str, call_id: str) -> str:
     """Add a message; return the id of the tool call that it makes. Hidden messages are left out.
 
     A call of a tool has the tool as its recipient. The next message of that tool is its result.

@@ -31,8 +31,11 @@ NEVER_ON_THE_WIRE = {
     "InvalidAccessFile",
     "InvalidCertificates",
     "CheckFailed",
+    "FileProblem",
+    "TransferFailed",
     "UsageError",
     "VersionConflict",
+    "WrongFormat",
 }
 # Where one of these comes up, the layers go on without: a search is degraded, a summary stays as it was, a background
 # task tries again.

@@ -15,6 +15,7 @@ from memsidecar.v1.message_pb2 import (
     Message,
 )
 from memsidecar.v1.session_pb2 import SessionPolicy
+from tests.bad_input.archive_fields import archive_fields
 from tests.bad_input.context_fields import CONTEXT_FIELDS
 from tests.bad_input.field_values import (
     ANY_BOOL,
@@ -289,3 +290,4 @@ DOCUMENTS: dict[str, dict[str, Field]] = {
 }
 
 TABLE: dict[str, dict[str, Field]] = _WRITES | _READS | _CHANGES | DOCUMENTS | KNOWLEDGE_FIELDS | CONTEXT_FIELDS
+TABLE |= archive_fields(TABLE)

@@ -22,7 +22,7 @@ SERVICES = (
     knowledge.DESCRIPTOR.services_by_name["KnowledgeService"],
 )
 METHODS: dict[str, MethodDescriptor] = {method.name: method for service in SERVICES for method in service.methods}
-NOT_IMPLEMENTED = frozenset({"Export", "Import"})
+NOT_IMPLEMENTED: frozenset[str] = frozenset()
 BUILT = sorted(METHODS.keys() - NOT_IMPLEMENTED)
 
 WATCHED = "watched"
@@ -79,6 +79,12 @@ def _sessions(session_id: str) -> dict[str, Proto]:
         "ForgetMessage": session.ForgetMessageRequest(session_id=session_id, message_id=KNOWN_MESSAGE),
         "ForgetUser": session.ForgetUserRequest(user_id=session_id),
         "Watch": session.WatchRequest(session_id=session_id),
+        "Export": session.ExportRequest(session_id=session_id),
+        "Import": session.ImportRequest(
+            record=session.ArchiveRecord(
+                session_id=session_id, message=Message(id="imported", role=ROLE_USER, content="hello")
+            )
+        ),
     }
 
 

@@ -117,7 +117,7 @@ def refusal_of(client: Client, name: str, path: str, row: Valid) -> str:
 
 def prepare(client: Client, name: str, request: Any) -> None:
     """Create the object that the request acts on."""
-    scope = {"namespace": request.namespace, "user_id": request.user_id}
+    scope = {"namespace": request.namespace, "user_id": getattr(request, "user_id", "")}
     if name in ("Annotate", "ForgetMessage"):
         client.add(request.session_id, "hello", ROLE_USER, id=request.message_id, **scope)
     if name == "DeleteSession":

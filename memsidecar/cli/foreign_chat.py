@@ -36,7 +36,7 @@ class WrongFormat(SidecarError):
 
 
 @dataclass
-class Conversation:
+class ForeignChat:
     """A conversation of a file. `session_id` is empty if the file does not name it."""
 
     session_id: str = ""
