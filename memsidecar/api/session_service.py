@@ -111,7 +111,8 @@ class SessionService:
         return [self._session(head, marks) for head, marks in zip(heads, watermarks, strict=True)]
 
     def _session(self, head: SessionHead, watermarks: Mapping[str, int]) -> pb.Session:
-        return session_of(head, self.memory.policies.of(head), self.memory.budgets.or_default(head), watermarks)
+        policies, budget = self.memory.policies, self.memory.budgets.or_default(head)
+        return session_of(head, policies.of(head), policies.retention_of(head), budget, watermarks)
 
 
 def _cursor(head: SessionHead) -> tuple[int, str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.domain.ids import check_id, optional_id
+from memsidecar.domain.retention import MAX_AGE_SECONDS, Retention, RetentionLimit
 from memsidecar.domain.session import DEFAULT_NAMESPACE, Policy, SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.sessions import TokenBudget
 from memsidecar.stores.contract import ErasureCounts
@@ -18,6 +19,7 @@ from memsidecar.v1.memory_pb2 import PruneStrategy
 MAX_PAGE_SIZE = 1_000
 MAX_QUERY_BYTES = 1 << 20
 DEFAULT_PAGE_SIZE = 100
+RETAINED = ("messages", "facts", "artifacts", "documents")
 
 ScopeIds = tuple[str, str, str]
 "Namespace, user and session of a request; user and session may be empty."
@@ -130,6 +132,7 @@ def parse_policy(policy: session_pb2.SessionPolicy) -> Policy:
         strategy=strategy_of("policy.strategy", policy.strategy),
         model=optional_id("policy.model", policy.model),
         summarize=policy.summarize,
+        retention=parse_retention("policy.retention", policy.retention) if policy.HasField("retention") else None,
     )
 
 
@@ -141,11 +144,35 @@ def policy_of(policy: Policy | None) -> session_pb2.SessionPolicy | None:
         strategy=cast("PruneStrategy", policy.strategy.value),
         model=policy.model,
         summarize=policy.summarize,
+        retention=retention_of(policy.retention),
     )
 
 
+def retention_of(retention: Retention | None) -> session_pb2.Retention | None:
+    if retention is None:
+        return None
+    encoded = session_pb2.Retention()
+    for name in RETAINED:
+        limit: RetentionLimit = getattr(retention, name)
+        if limit:
+            limits = session_pb2.RetentionLimits(max_age_seconds=limit.max_age_seconds, max_count=limit.max_count)
+            getattr(encoded, name).CopyFrom(limits)
+    return encoded
+
+
+def parse_retention(field: str, retention: session_pb2.Retention) -> Retention:
+    return Retention(**{name: _parse_limit(f"{field}.{name}", getattr(retention, name)) for name in RETAINED})
+
+
+def _parse_limit(field: str, limits: session_pb2.RetentionLimits) -> RetentionLimit:
+    max_age_seconds = at_least(f"{field}.max_age_seconds", limits.max_age_seconds, 0)
+    if max_age_seconds > MAX_AGE_SECONDS:
+        raise InvalidField(f"{field}.max_age_seconds", f"must be at most {MAX_AGE_SECONDS}")
+    return RetentionLimit(max_age_seconds, at_least(f"{field}.max_count", limits.max_count, 0))
+
+
 def session_of(
-    head: SessionHead, policy: Policy | None, budget: TokenBudget, watermarks: Mapping[str, int]
+    head: SessionHead, policy: Policy | None, retention: Retention, budget: TokenBudget, watermarks: Mapping[str, int]
 ) -> session_pb2.Session:
     return session_pb2.Session(
         namespace=head.key.namespace,
@@ -156,6 +183,7 @@ def session_of(
         stats=stats_of(head, budget),
         policy=policy_of(policy),
         watermarks=watermarks,
+        retention=retention_of(retention or None),
     )
 
 

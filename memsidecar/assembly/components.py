@@ -3,10 +3,12 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 from memsidecar.context.budgets import Budgets
 from memsidecar.domain.errors import StartRefused
+from memsidecar.domain.retention import Retention, RetentionLimit
 from memsidecar.embedding.contract import InvalidEmbedder
 from memsidecar.embedding.registry import ConfiguredEmbedders, EmbedderConfig
 from memsidecar.language.contract import FactExtractor, InvalidModel, Summarizer
@@ -30,6 +32,8 @@ from memsidecar.tokens.estimate import InvalidCounter
 from memsidecar.tokens.registry import Counters
 
 log = logging.getLogger(__name__)
+
+_DAY_SECONDS = 86_400
 
 
 def counters(settings: Settings) -> Counters:
@@ -112,6 +116,19 @@ def working_limits(settings: Settings) -> WorkingLimits:
         prune_window=settings.prune_window,
         auto_prune_target=settings.auto_prune_target,
         overflow_keep_tokens=settings.overflow_keep_tokens,
+        retention=retention(settings),
+    )
+
+
+def retention(settings: Settings) -> Retention:
+    def limit(max_age_days: float, max_count: int) -> RetentionLimit:
+        return RetentionLimit(ceil(max_age_days * _DAY_SECONDS), max_count)
+
+    return Retention(
+        messages=limit(settings.retention_messages_max_age_days, settings.retention_messages_max_count),
+        facts=limit(settings.retention_facts_max_age_days, settings.retention_facts_max_count),
+        artifacts=limit(settings.retention_artifacts_max_age_days, settings.retention_artifacts_max_count),
+        documents=limit(settings.retention_documents_max_age_days, settings.retention_documents_max_count),
     )
 
 

@@ -8,6 +8,7 @@ from memsidecar.api.executors import Executors
 from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.assembly import components
 from memsidecar.assembly.derived_memory import DERIVATIONS, DerivedMemory, open_derived_memory
+from memsidecar.assembly.retention import open_retention
 from memsidecar.context.builder import ContextBuilder
 from memsidecar.context.relevance import RelevanceThresholds
 from memsidecar.context.retrieval import Retrieval
@@ -65,12 +66,14 @@ def open_layers(
         derived.summary_updater.update_without_model,
         derivations=DERIVATIONS,
     )
+    artifacts = components.artifacts(settings, journal, working, counters)
+    open_retention(settings, journal, working.policies, derived.facts, artifacts, limits=limits, opened=opened)
     return Layers(
         journal=journal,
         working=working,
         episodic=episodic,
         documents=Documents(journal, components.document_validator(settings, counters)),
-        artifacts=components.artifacts(settings, journal, working, counters),
+        artifacts=artifacts,
         derived=derived,
         watermarks=SessionWatermarks(journal, {INDEXING: episodic.completed_lsn, **derived.completed}),
     )

@@ -1,4 +1,4 @@
-"""Sessions: key, current state, auto-prune policy."""
+"""Sessions: key, current state, policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from memsidecar.domain.message import Role
+from memsidecar.domain.retention import Retention
 
 DEFAULT_NAMESPACE = "default"
 
@@ -26,12 +27,17 @@ class Strategy(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Auto-prune policy. `auto_prune_tokens` 0 means never; `summarize` updates the summary before messages leave."""
+    """Policy of a session or a namespace. `auto_prune_tokens` 0 means never.
+
+    `summarize` updates the summary before messages leave. Without `retention`, that of the namespace or the settings
+    is in force.
+    """
 
     auto_prune_tokens: int = 0
     strategy: Strategy = Strategy.RECENCY
     model: str = ""
     summarize: bool = False
+    retention: Retention | None = None
 
 
 @dataclass(slots=True)

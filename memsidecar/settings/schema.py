@@ -15,6 +15,7 @@ from memsidecar.domain.byte_size import GIB, KIB, MIB
 from memsidecar.domain.network_address import Address
 from memsidecar.settings.access import AccessSettings
 from memsidecar.settings.context import ContextSettings
+from memsidecar.settings.retention import RetentionSettings
 from memsidecar.settings.retrieval import LanguageSettings, RetrievalSettings
 from memsidecar.settings.types import (
     Bytes,
@@ -33,7 +34,7 @@ from memsidecar.settings.types import (
 )
 
 
-class Settings(AccessSettings, ContextSettings, LanguageSettings, RetrievalSettings):
+class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSettings, RetrievalSettings):
     """All settings of one sidecar. Frozen: no setting changes while the server runs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -88,6 +88,7 @@ CATCH_ALL: dict[str, str] = {
     "api/interceptors/errors.py": "the border: the caller learns nothing about the internals",
     "mcp_server/server.py": "the border: the model learns nothing about the internals",
     "layers/background/runner.py": "the edge of the background loop: one bad entry must not stop the rest",
+    "layers/retention/schedule.py": "the edge of the loop that runs retention: logged, and run again",
     "layers/semantic/fact_task.py": "the edge of fact extraction: a batch that fails becomes a dead letter",
     "stores/lance/runtime.py": "LanceDB raises many types: each means that the index is unavailable",
     "stores/sqlite/group_commit.py": "the edge of the committer's loop: one bad command must not end all writes",

@@ -14,7 +14,7 @@ from memsidecar.v1.message_pb2 import (
     SCOPE_USER,
     Message,
 )
-from memsidecar.v1.session_pb2 import SessionPolicy
+from memsidecar.v1.session_pb2 import Retention, RetentionLimits, SessionPolicy
 from tests.bad_input.archive_fields import archive_fields
 from tests.bad_input.context_fields import CONTEXT_FIELDS
 from tests.bad_input.field_values import (
@@ -229,6 +229,16 @@ _POLICY = {
     "policy.strategy": _STRATEGY,
     "policy.summarize": ANY_BOOL,
     "policy.model": OPTIONAL_ID,
+    "policy.retention": valid(None, Retention()),
+    **{
+        f"policy.retention.{layer}{path}": field
+        for layer in ("messages", "facts", "artifacts", "documents")
+        for path, field in {
+            "": valid(None, RetentionLimits()),
+            ".max_age_seconds": invalid(-1, MIN_INT64, 3_153_600_001, 2**63 - 1) + valid(0, 1, 3_153_600_000),
+            ".max_count": invalid(-1, MIN_INT32) + valid(0, 1, MAX_INT32),
+        }.items()
+    },
 }
 
 _CHANGES: dict[str, dict[str, Field]] = {

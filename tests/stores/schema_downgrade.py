@@ -90,6 +90,7 @@ DROP TABLE tombstones;
 ALTER TABLE documents DROP COLUMN layout;
 DROP TABLE owners;
 ALTER TABLE records DROP COLUMN first_lsn;
+ALTER TABLE policies DROP COLUMN retention;
 PRAGMA user_version = 6;
 """
 TO_VERSION_5 = f"""

@@ -116,11 +116,15 @@ class Artifacts:
         if offloaded is not None:
             sequence = offloaded.original.sequence
             command = replace(command, derived_from=offloaded.head.row_id, derived_sequences=[sequence])
+        return cast(StoredArtifact, self.upsert(command).result)
+
+    def upsert(self, command: UpsertRecords) -> RecordsUpserted:
+        """Apply a command; return when it is durable."""
         try:
             upserted: RecordsUpserted = submit_and_wait(self._journal, command)
         finally:
-            self._cache.invalidate(owner)
-        return cast(StoredArtifact, upserted.result)
+            self._cache.invalidate(command.owner)
+        return upserted
 
     def page(
         self, key: SessionKey, user_id: str, after: ArtifactCursor | None, size: int, now_us: int

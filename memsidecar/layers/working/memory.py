@@ -7,6 +7,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.message import Flag, StoredMessage
+from memsidecar.domain.retention import KEEP_ALL, Retention
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.field_checks import check_metadata, check_score, merge_metadata
 from memsidecar.layers.working.conversation import ConversationReader
@@ -85,6 +86,7 @@ class WorkingLimits:
     prune_window: int = 5
     auto_prune_target: float = 0.8
     overflow_keep_tokens: int = 128
+    retention: Retention = KEEP_ALL
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ class WorkingMemory:
         self.conversation = ConversationReader(self.read)
         self.search = SubstringSearch(journal)
         self.sessions = Sessions(journal, self.read, derivations)
-        self.policies = SessionPolicies.load(journal)
+        self.policies = SessionPolicies.load(journal, limits.retention)
         self.budgets = TokenBudgets(self.policies, self.token_counts, self.count_by_model)
         self.auto_prune = AutoPruner(
             self.policies,

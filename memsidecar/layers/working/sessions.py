@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.retention import KEEP_ALL, Retention
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.layers.working.prune import Pruner
 from memsidecar.layers.working.reads import WorkingMemoryReader
@@ -56,19 +57,31 @@ class Sessions:
 
 @dataclass(frozen=True)
 class SessionPolicies:
-    """Auto-prune policies: the session's own, else the default of its namespace."""
+    """Policies: the session's own, else the default of its namespace."""
 
     journal: Journal
     _defaults: dict[str, Policy]
     """Defaults of all namespaces, in RAM because every Add reads them."""
+    default_retention: Retention = KEEP_ALL
+    """That of the settings."""
     _set_lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def load(cls, journal: Journal) -> "SessionPolicies":
-        return cls(journal, dict(journal.default_policies()))
+    def load(cls, journal: Journal, default_retention: Retention = KEEP_ALL) -> "SessionPolicies":
+        return cls(journal, dict(journal.default_policies()), default_retention)
 
     def of(self, head: SessionHead) -> Policy | None:
         return head.policy or self._defaults.get(head.key.namespace)
+
+    def retention_of(self, head: SessionHead) -> Retention:
+        """Return the retention of the session's policy, else that of its namespace."""
+        own = head.policy.retention if head.policy else None
+        return self.retention_in(head.key.namespace) if own is None else own
+
+    def retention_in(self, namespace: str) -> Retention:
+        """Return the retention of the namespace's policy, else that of the settings."""
+        default = self._defaults.get(namespace)
+        return self.default_retention if default is None or default.retention is None else default.retention
 
     def set(self, key: SessionKey, user_id: str, policy: Policy | None) -> Policy | None:
         """Set or remove (None) a policy; return the policy that applies from now on."""

@@ -126,6 +126,7 @@ from memsidecar.stores.contract.records import (
     RecordsUpserted,
     UpsertRecords,
 )
+from memsidecar.stores.contract.retention import ExpiredMessages, ExpiryQuery, RetentionReader
 
 __all__ = [
     "ANY_SIZE",
@@ -173,6 +174,8 @@ __all__ = [
     "EventKind",
     "EventPage",
     "ExpireMessages",
+    "ExpiredMessages",
+    "ExpiryQuery",
     "ForgetMessages",
     "Generation",
     "ImportCommand",
@@ -218,6 +221,7 @@ __all__ = [
     "RecordQuery",
     "RecordReader",
     "RecordsUpserted",
+    "RetentionReader",
     "Revision",
     "RowsErased",
     "Scope",

@@ -100,10 +100,14 @@ class DocumentPut:
 
 @dataclass(frozen=True, slots=True)
 class DeleteDocument:
-    """Erase a document from every file; NotFound if there is none. Result: DocumentDeleted."""
+    """Erase a document from every file; NotFound if there is none. Result: DocumentDeleted.
+
+    With `version`, NotFound also if it was put again since that version.
+    """
 
     owner: Owner
     document_id: str
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from memsidecar.stores.contract.documents import Chunk, DocumentQuery, Owner, St
 from memsidecar.stores.contract.erasure import Erasure, ErasureCounts
 from memsidecar.stores.contract.events import EventPage, LogListener
 from memsidecar.stores.contract.records import Record, RecordKind, RecordQuery
+from memsidecar.stores.contract.retention import RetentionReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +254,7 @@ class Journal(
     CalibrationReader,
     ArchiveReader,
     JournalAdmin,
+    RetentionReader,
     Protocol,
 ):
     """All roles of a store. Thread-safe: any method from any thread.

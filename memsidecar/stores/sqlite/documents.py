@@ -33,7 +33,7 @@ _COLUMNS = """d.row_id, d.version, d.namespace, d.user_id, d.session_id, d.id, d
   d.tokens, d.chunk_count, d.chunking, d.header, d.first_chunk, d.bytes, h.text, h.crc"""
 _DOCUMENTS = f"SELECT {_COLUMNS} FROM documents d JOIN texts h ON h.row_id = d.header"
 # In the order of DocumentLocation.
-_LOCATIONS = "SELECT d.row_id, d.chunk_count, d.header, d.first_chunk, d.bytes FROM documents d"
+_LOCATIONS = "SELECT d.row_id, d.version, d.chunk_count, d.header, d.first_chunk, d.bytes FROM documents d"
 _OF_OWNER = "d.namespace = ? AND d.user_id = ? AND d.session_id = ?"
 _OF_USER = f"""{_LOCATIONS}
     WHERE d.namespace = :namespace AND d.session_id = '' AND d.user_id = :user_id AND d.user_id <> ''
@@ -57,6 +57,7 @@ class DocumentLocation(NamedTuple):
     """The rows of a document and its texts: enough to delete it, also if the texts are damaged."""
 
     row_id: int
+    version: int
     chunk_count: int
     header: int
     first_chunk: int
@@ -105,6 +106,20 @@ def find_documents_of_user(connection: sqlite3.Connection, namespace: str, user_
 def list_documents(connection: sqlite3.Connection, query: DocumentQuery, path: Path) -> Sequence[StoredDocument]:
     sql = f"{_DOCUMENTS} WHERE {_OF_OWNER} AND d.id > ? ORDER BY d.id LIMIT ?"
     found = connection.execute(sql, (*query.owner, query.after_id, query.limit)).fetchall()
+    return [_document_row(row, path).document for row in found]
+
+
+def list_documents_between(
+    connection: sqlite3.Connection,
+    owner: Owner,
+    places: tuple[tuple[int, str], tuple[int, str]],
+    limit: int,
+    path: Path,
+) -> Sequence[StoredDocument]:
+    """Return an owner's documents between two places (create time, id), oldest first."""
+    sql = f"""{_DOCUMENTS} WHERE {_OF_OWNER} AND (d.create_time_us, d.id) > (?, ?) AND (d.create_time_us, d.id) < (?, ?)
+      ORDER BY d.create_time_us, d.id LIMIT ?"""
+    found = connection.execute(sql, (*owner, *places[0], *places[1], limit)).fetchall()
     return [_document_row(row, path).document for row in found]
 
 
@@ -160,7 +175,7 @@ def _document_row(row: Sequence[Any], path: Path) -> DocumentRow:
         chunk_count=chunk_count,
         chunking=chunking,
     )
-    return DocumentRow(document, DocumentLocation(row_id, chunk_count, header, first_chunk, size))
+    return DocumentRow(document, DocumentLocation(row_id, version, chunk_count, header, first_chunk, size))
 
 
 def _verified(text: bytes | None, crc: int | None, path: Path) -> bytes:
@@ -231,7 +246,7 @@ def _columns(draft: DocumentDraft) -> tuple[object, ...]:
 
 def delete_document(transaction: Transaction, command: DeleteDocument) -> PendingPurge:
     location = find_location(transaction.connection, command.owner, command.document_id)
-    if location is None:
+    if location is None or command.version not in (None, location.version):
         raise NotFound(f"there is no document {command.document_id!r}")
     orphans = _delete(transaction, command.owner.namespace, location)
     return PendingPurge(orphans, DocumentDeleted(location.chunk_count))

@@ -23,6 +23,8 @@ from memsidecar.stores.contract import (
     Erasure,
     ErasureCounts,
     EventPage,
+    ExpiredMessages,
+    ExpiryQuery,
     JournalStats,
     LocatedMessage,
     LogEntries,
@@ -41,7 +43,7 @@ from memsidecar.stores.contract import (
     SessionQuery,
     StoredDocument,
 )
-from memsidecar.stores.sqlite import archive, change_feed, documents, events, record_rows
+from memsidecar.stores.sqlite import archive, change_feed, documents, events, record_rows, retention
 from memsidecar.stores.sqlite.bookkeeping import find_calibrated_models, find_dead_letters
 from memsidecar.stores.sqlite.connection import translated
 from memsidecar.stores.sqlite.data_dir import (
@@ -221,6 +223,30 @@ class SqliteJournal:
 
     def records(self, query: RecordQuery) -> Sequence[Record]:
         return self._read(lambda snapshot: record_rows.list_records(snapshot, query, self._path))
+
+    def sessions_after(self, row_id: int, limit: int) -> Sequence[SessionHead]:
+        return self._read(lambda snapshot: retention.find_sessions_after(snapshot, row_id, limit))
+
+    def expiry_boundary(self, session: int, query: ExpiryQuery) -> int:
+        return self._read(lambda snapshot: retention.find_boundary(snapshot, session, query))
+
+    def expired_messages(self, session: int, boundary: int, after: int, limit: int) -> ExpiredMessages:
+        return self._read(lambda snapshot: retention.find_expired_messages(snapshot, session, boundary, after, limit))
+
+    def record_owners(self, after: Owner | None, limit: int) -> Sequence[Owner]:
+        return self._read(lambda snapshot: retention.find_owners(snapshot, "records", after, limit))
+
+    def document_owners(self, after: Owner | None, limit: int) -> Sequence[Owner]:
+        return self._read(lambda snapshot: retention.find_owners(snapshot, "documents", after, limit))
+
+    def expired_records(self, owner: Owner, kind: RecordKind, query: ExpiryQuery) -> Sequence[Record]:
+        return self._read(lambda snapshot: retention.find_expired_records(snapshot, owner, kind, query, self._path))
+
+    def expired_documents(self, owner: Owner, query: ExpiryQuery) -> Sequence[StoredDocument]:
+        return self._read(lambda snapshot: retention.find_expired_documents(snapshot, owner, query, self._path))
+
+    def has_retention_policies(self) -> bool:
+        return self._read(retention.has_retention_policies)
 
     def dead_letters(self, task: str) -> Sequence[DeadLetter]:
         return self._read(lambda snapshot: find_dead_letters(snapshot, task))

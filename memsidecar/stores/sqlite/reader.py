@@ -198,7 +198,8 @@ class Reader:
     def default_policies(self) -> dict[str, Policy]:
         with self.snapshot() as connection:
             found = connection.execute(
-                "SELECT namespace, auto_prune_tokens, strategy, model, summarize FROM policies WHERE session_id = ''"
+                """SELECT namespace, auto_prune_tokens, strategy, model, summarize, retention FROM policies
+                WHERE session_id = ''"""
             ).fetchall()
         policies = {namespace: rows.policy_of(*columns) for namespace, *columns in found}
         return {namespace: policy for namespace, policy in policies.items() if policy is not None}

@@ -128,6 +128,21 @@ def list_records(connection: sqlite3.Connection, query: RecordQuery, path: Path)
     return [row.record(path) for row in found]
 
 
+def list_records_between(
+    connection: sqlite3.Connection,
+    owner: Owner,
+    kind: RecordKind,
+    places: tuple[tuple[int, str], tuple[int, str]],
+    limit: int,
+    *,
+    path: Path,
+) -> Sequence[Record]:
+    """Return an owner's records between two places (time, id), superseded ones included, oldest first."""
+    sql = f"{_RECORDS} AND (r.time_us, r.id) > (?, ?) AND {_AFTER} ORDER BY r.time_us, r.id LIMIT ?"
+    found = _find(connection, sql, *owner, kind, *places[0], *places[1], limit)
+    return [row.record(path) for row in found]
+
+
 def find_records_of_session(
     connection: sqlite3.Connection, key: SessionKey, user_id: str, delete_session: bool
 ) -> Sequence[RecordLocation]:

@@ -4,18 +4,20 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.domain.message import Flag, StoredMessage
+from memsidecar.domain.retention import Retention, RetentionLimit
 from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.stores.sqlite.data_dir import LogPosition
 
 # In the order of `head_of`.
 HEADS = """SELECT s.row_id, s.namespace, s.session_id, s.user_id, s.version, s.last_sequence, s.window_start,
     s.pruned_count, s.count_1, s.count_2, s.count_3, s.count_4, s.tokens_1, s.tokens_2, s.tokens_3, s.tokens_4,
-    s.create_time_us, s.last_active_us, s.open_calls, p.auto_prune_tokens, p.strategy, p.model, p.summarize
+    s.create_time_us, s.last_active_us, s.open_calls, p.auto_prune_tokens, p.strategy, p.model, p.summarize, p.retention
   FROM sessions s LEFT JOIN policies p ON p.namespace = s.namespace AND p.session_id = s.session_id"""
 
 # Without messages: each message adds its bytes itself.
@@ -58,10 +60,18 @@ def head_of(row: Sequence[Any]) -> SessionHead:
     )
 
 
-def policy_of(auto_prune_tokens: int | None, strategy: int, model: str, summarize: int) -> Policy | None:
+def policy_of(
+    auto_prune_tokens: int | None, strategy: int, model: str, summarize: int, retention: str | None
+) -> Policy | None:
     if auto_prune_tokens is None:
         return None
-    return Policy(auto_prune_tokens, Strategy(strategy), model, summarize=bool(summarize))
+    limits = None if retention is None else Retention(*(RetentionLimit(*limit) for limit in json.loads(retention)))
+    return Policy(auto_prune_tokens, Strategy(strategy), model, summarize=bool(summarize), retention=limits)
+
+
+def policy_columns(policy: Policy) -> tuple[Any, ...]:
+    retention = None if policy.retention is None else json.dumps([astuple(limit) for limit in policy.retention.limits])
+    return (policy.auto_prune_tokens, policy.strategy, policy.model, policy.summarize, retention)
 
 
 def session_row(head: SessionHead) -> tuple[Any, ...]:

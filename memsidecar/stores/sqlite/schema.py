@@ -136,7 +136,7 @@ CREATE TABLE sessions(
 CREATE TABLE policies(
   namespace TEXT NOT NULL, session_id TEXT NOT NULL,
   auto_prune_tokens INTEGER NOT NULL, strategy INTEGER NOT NULL, model TEXT NOT NULL,
-  summarize INTEGER NOT NULL DEFAULT 0,
+  summarize INTEGER NOT NULL DEFAULT 0, retention TEXT,
   PRIMARY KEY(namespace, session_id)
 ) WITHOUT ROWID;
 CREATE TABLE calibrations(
@@ -247,6 +247,7 @@ CREATE INDEX message_ids ON messages(session, id_hash);
 VERSION_7 = f"""
 ALTER TABLE documents ADD COLUMN layout BLOB;
 ALTER TABLE records ADD COLUMN first_lsn INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE policies ADD COLUMN retention TEXT;
 INSERT INTO watermarks SELECT 'semantic.facts.large', namespace, lsn FROM watermarks WHERE task = 'semantic.facts';
 INSERT INTO dead_letters SELECT replace(task, 'semantic.facts', 'semantic.facts.large'), lsn, namespace, reason, time_us
   FROM dead_letters WHERE task = 'semantic.facts' OR task LIKE 'semantic.facts/%';

@@ -80,8 +80,8 @@ def save_policy(transaction: Transaction, key: SessionKey, policy: Policy | None
     if policy is None:
         transaction.add_statement("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *key)
         return
-    columns = (policy.auto_prune_tokens, policy.strategy, policy.model, policy.summarize)
-    transaction.add_statement("INSERT OR REPLACE INTO policies VALUES (?, ?, ?, ?, ?, ?)", *key, *columns)
+    columns = rows.policy_columns(policy)
+    transaction.add_statement("INSERT OR REPLACE INTO policies VALUES (?, ?, ?, ?, ?, ?, ?)", *key, *columns)
 
 
 class _WindowMessage(NamedTuple):

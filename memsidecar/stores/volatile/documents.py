@@ -56,7 +56,8 @@ class DocumentTable:
 
     def delete(self, command: DeleteDocument) -> DocumentDeleted:
         name = (command.owner, command.document_id)
-        if name not in self._documents:
+        stored = self._documents.get(name)
+        if stored is None or command.version not in (None, stored.version):
             raise NotFound(f"there is no document {command.document_id!r}")
         return DocumentDeleted(self._delete(name).chunk_count)
 
@@ -67,6 +68,12 @@ class DocumentTable:
 
     def of_owner(self, owner: Owner) -> Sequence[StoredDocument]:
         return [document for document in self._all() if document.owner == owner]
+
+    def headers(self, owner: Owner) -> Sequence[StoredDocument]:
+        return [_header(document) for document in self.of_owner(owner)]
+
+    def owners(self) -> set[Owner]:
+        return {owner for owner, _ in self._documents}
 
     def remove(self, documents: Iterable[StoredDocument]) -> None:
         for document in documents:

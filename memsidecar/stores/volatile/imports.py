@@ -206,7 +206,7 @@ class _MessageImporter:
             with_sequence(draft.body, sequence),
         )
         self._state.write_session_entry(session, EntryKind.MESSAGE, sequence, draft.id)
-        stored = Message(draft, session.version, original, original)
+        stored = Message(draft, session.version, original, original, session.last_active_us)
         if message.displayed is not None:
             body, tokens = message.displayed
             stored.shorten(original._replace(body=with_sequence(body, sequence), tokens=tokens))

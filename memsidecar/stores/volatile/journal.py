@@ -23,6 +23,8 @@ from memsidecar.stores.contract import (
     Erasure,
     ErasureCounts,
     EventPage,
+    ExpiredMessages,
+    ExpiryQuery,
     ImportCommand,
     JournalStats,
     LocatedMessage,
@@ -43,7 +45,7 @@ from memsidecar.stores.contract import (
     SessionQuery,
     StoredDocument,
 )
-from memsidecar.stores.volatile import archive, change_feed
+from memsidecar.stores.volatile import archive, change_feed, retention
 from memsidecar.stores.volatile.events import namespaces_since
 from memsidecar.stores.volatile.imports import apply_import
 from memsidecar.stores.volatile.state import JournalState
@@ -237,6 +239,46 @@ class VolatileJournal:
         with self._lock:
             self._check_open()
             return self._state.records.list(query)
+
+    def sessions_after(self, row_id: int, limit: int) -> Sequence[SessionHead]:
+        with self._lock:
+            self._check_open()
+            return retention.sessions_after(self._state, row_id, limit)
+
+    def expiry_boundary(self, session: int, query: ExpiryQuery) -> int:
+        with self._lock:
+            self._check_open()
+            return retention.expiry_boundary(self._state, session, query)
+
+    def expired_messages(self, session: int, boundary: int, after: int, limit: int) -> ExpiredMessages:
+        with self._lock:
+            self._check_open()
+            return retention.expired_messages(self._state, session, boundary, after, limit)
+
+    def record_owners(self, after: Owner | None, limit: int) -> Sequence[Owner]:
+        with self._lock:
+            self._check_open()
+            return retention.next_owners(self._state.records.owners(), after, limit)
+
+    def document_owners(self, after: Owner | None, limit: int) -> Sequence[Owner]:
+        with self._lock:
+            self._check_open()
+            return retention.next_owners(self._state.documents.owners(), after, limit)
+
+    def expired_records(self, owner: Owner, kind: RecordKind, query: ExpiryQuery) -> Sequence[Record]:
+        with self._lock:
+            self._check_open()
+            return retention.expired_records(self._state, owner, kind, query)
+
+    def expired_documents(self, owner: Owner, query: ExpiryQuery) -> Sequence[StoredDocument]:
+        with self._lock:
+            self._check_open()
+            return retention.expired_documents(self._state, owner, query)
+
+    def has_retention_policies(self) -> bool:
+        with self._lock:
+            self._check_open()
+            return any(policy.retention is not None for policy in self._state.policies.values())
 
     def dead_letters(self, task: str) -> Sequence[DeadLetter]:
         with self._lock:

@@ -133,6 +133,12 @@ class RecordTable:
         listed = [record for record in self._of(query.owner, query.kind) if _is_listed(record, query)]
         return sorted(listed, key=_age, reverse=True)[: query.limit]
 
+    def of_kind(self, owner: Owner, kind: RecordKind) -> Sequence[Record]:
+        return list(self._of(owner, kind))
+
+    def owners(self) -> set[Owner]:
+        return {name.owner for name in self._records}
+
     def _of(self, owner: Owner, kind: RecordKind) -> Iterator[Record]:
         return (record for name, record in self._records.items() if name[:2] == (owner, kind))
 

@@ -22,6 +22,7 @@ class Message:
     lsn: int
     original: StoredMessage
     displayed: StoredMessage
+    commit_us: int
 
     @property
     def bytes(self) -> int:

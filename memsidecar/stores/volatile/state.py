@@ -107,7 +107,7 @@ class JournalState(SessionLog):
             sequence, draft.role, draft.tokens, exchange, draft.flags, draft.score, draft.time_us, body
         )
         self.write_session_entry(session, EntryKind.MESSAGE, sequence, draft.id)
-        session.messages.append(Message(draft, session.version, stored, stored))
+        session.messages.append(Message(draft, session.version, stored, stored, session.last_active_us))
         session.last_sequence = sequence
         return stored
 

@@ -1,0 +1,1 @@
+"""Retention: what exceeds the limits of a policy or the settings is erased in the background."""
