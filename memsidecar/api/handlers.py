@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Protocol
 
 import grpc
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
-from google.protobuf.message import Message
 
 from memsidecar.api.admission.admission import Admission
 from memsidecar.api.interceptors import errors
@@ -14,7 +13,6 @@ from memsidecar.api.interceptors.call import Context, StreamHandler, UnaryHandle
 from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
-from memsidecar.domain.errors import Unimplemented
 
 Handler = Callable[[Any], Any]
 """Takes a decoded request and returns an awaitable of a response, encoded or not.
@@ -34,13 +32,12 @@ class WatchHandler:
 
 
 class Service(Protocol):
-    """A service of the proto. Each of its RPCs is either in `rpcs()` or in `not_implemented`."""
+    """A service of the proto."""
 
     descriptor: ClassVar[ServiceDescriptor]
-    not_implemented: ClassVar[frozenset[str]]
 
     def rpcs(self) -> Mapping[str, Handler | WatchHandler]:
-        """Return the handler of each implemented RPC by its name in the proto."""
+        """Return the handler of each RPC by its name in the proto."""
 
 
 @dataclass(frozen=True)
@@ -88,24 +85,11 @@ class HandlerFactory:
 
 
 def _complete_table(service: Service) -> dict[str, Handler | WatchHandler]:
-    """Return a handler for every RPC of the descriptor. A missing or misspelt one is a programming error."""
+    """Return the handlers of all RPCs of the descriptor. A missing or misspelt one is a programming error."""
     table = dict(service.rpcs())
-    methods = service.descriptor.methods_by_name
-    if {*table, *service.not_implemented} != set(methods) or service.not_implemented & set(table):
+    if table.keys() != set(service.descriptor.methods_by_name):
         raise ValueError(f"the RPC table of {service.descriptor.full_name} does not match its descriptor")
-    return table | {name: _not_implemented(methods[name]) for name in service.not_implemented}
-
-
-def _not_implemented(method: MethodDescriptor) -> Handler:
-    async def unary(_request: Message) -> Message:
-        raise Unimplemented(method.name)
-
-    async def stream(requests: AsyncIterator[Message]) -> AsyncIterator[Message]:
-        async for request in requests:  # admits the first request, so that access is checked before the error
-            yield await unary(request)
-        raise Unimplemented(method.name)
-
-    return stream if method.client_streaming or method.server_streaming else unary
+    return table
 
 
 def _reading_late(handler: UnaryHandler) -> Any:

@@ -31,7 +31,6 @@ MAX_SUMMARY_TOKENS = 10_000
 @dataclass(frozen=True, kw_only=True)
 class KnowledgeService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["KnowledgeService"]
-    not_implemented: ClassVar[frozenset[str]] = frozenset()
 
     facts: FactHandlers
     artifacts: ArtifactHandlers

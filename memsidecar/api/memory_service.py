@@ -32,7 +32,6 @@ _TRUNCATED = b"\x10\x01"  # field 2, true
 @dataclass(frozen=True, kw_only=True)
 class MemoryService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["MemoryService"]
-    not_implemented: ClassVar[frozenset[str]] = frozenset()
 
     memory: WorkingMemory
     executors: Executors

@@ -32,7 +32,6 @@ from memsidecar.v1 import session_pb2 as pb
 @dataclass(frozen=True)
 class SessionService:
     descriptor: ClassVar[ServiceDescriptor] = pb.DESCRIPTOR.services_by_name["SessionService"]
-    not_implemented: ClassVar[frozenset[str]] = frozenset()
 
     memory: WorkingMemory
     executors: Executors

@@ -45,7 +45,6 @@ TABLE: dict[type[errors.SidecarError], StatusRow] = {
     errors.ShuttingDown: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
     errors.Unavailable: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_STARTING, retry=True),
     errors.DataCorrupted: StatusRow(grpc.StatusCode.DATA_LOSS, ErrorReason.ERROR_REASON_DATA_CORRUPTED),
-    errors.Unimplemented: StatusRow(grpc.StatusCode.UNIMPLEMENTED, ErrorReason.ERROR_REASON_NOT_IMPLEMENTED),
     errors.DeadlineExceeded: StatusRow(grpc.StatusCode.DEADLINE_EXCEEDED, ErrorReason.ERROR_REASON_UNSPECIFIED),
     errors.FatalStoreError: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
     errors.SidecarError: StatusRow(grpc.StatusCode.INTERNAL, ErrorReason.ERROR_REASON_INTERNAL),

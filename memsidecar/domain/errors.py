@@ -18,7 +18,6 @@ SidecarError
     Overloaded            too many concurrent operations
     ShuttingDown          the server is draining
   DataCorrupted           a file does not hold what was written
-  Unimplemented           not in this version
   DeadlineExceeded        the deadline of the call has passed
   FatalStoreError         the state on disk is unknown: the process must stop
   StartRefused            the sidecar cannot start with this configuration (never on the wire)
@@ -137,11 +136,6 @@ class DataCorrupted(SidecarError):
     def __init__(self, message: str, *, file: str) -> None:
         super().__init__(message)
         self.file = file
-
-
-class Unimplemented(SidecarError):
-    def __init__(self, feature: str) -> None:
-        super().__init__(f"{feature} is not in this version")
 
 
 class DeadlineExceeded(SidecarError):

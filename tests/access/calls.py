@@ -6,9 +6,8 @@ from typing import Any, Self
 
 import grpc
 from google.protobuf.message import Message as Proto
-from google.protobuf.message_factory import GetMessageClass
 
-from tests.bad_input.rpcs import BUILT, METHODS, responses_of, valid_request
+from tests.bad_input.rpcs import METHODS, responses_of, valid_request
 from tests.support.process import CALL_SECONDS, Refusal
 
 SESSION = "shared"
@@ -77,11 +76,7 @@ def _answers(channel: Any, name: str, requests: Iterable[bytes], sent: dict[str,
 
 
 def minimal(name: str, namespace: str, session_id: str = SESSION) -> Proto:
-    """Return a valid request of any RPC, implemented or not, in this namespace."""
-    request: Any = valid_request(name, session_id) if name in BUILT else GetMessageClass(METHODS[name].input_type)()
+    """Return a valid request of any RPC, in this namespace."""
+    request: Any = valid_request(name, session_id)
     request.namespace = namespace
-    if name not in BUILT:
-        for field in ("session_id", "user_id", "message_id"):
-            if field in request.DESCRIPTOR.fields_by_name:
-                setattr(request, field, session_id)
     return request  # type: ignore[no-any-return]

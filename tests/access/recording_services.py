@@ -31,7 +31,6 @@ class RecordingService:
     """Answers every RPC of a service with an empty response, and records the request."""
 
     descriptor: ServiceDescriptor
-    not_implemented: frozenset[str] = frozenset()
     reached: list[tuple[str, Proto]] = field(default_factory=list)
 
     def rpcs(self) -> Mapping[str, Handler]:

@@ -16,8 +16,6 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import message_pb2 as message
 from memsidecar.v1 import session_pb2 as session
 from tests.access.access_files import Grant
-from tests.access.calls import minimal
-from tests.bad_input.rpcs import NOT_IMPLEMENTED
 from tests.support import canaries
 
 HOSTILE = [
@@ -108,8 +106,6 @@ class StepRequest:
 
     def requests(self) -> list[Proto]:
         """Return the requests; several for a stream."""
-        if self.step.method in NOT_IMPLEMENTED:
-            return [minimal(self.step.method, self.tenant.namespace, self.step.session_id)]
         made = _BUILDERS[self.step.method](self)
         return made if isinstance(made, list) else [made]
 

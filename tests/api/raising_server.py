@@ -28,10 +28,9 @@ class RaisingService:
 
     errors: Mapping[str, Exception]
     descriptor: ClassVar[ServiceDescriptor] = memory.DESCRIPTOR.services_by_name["MemoryService"]
-    not_implemented: ClassVar[frozenset[str]] = frozenset(descriptor.methods_by_name) - {"Count"}
 
     def rpcs(self) -> Mapping[str, Handler]:
-        return {"Count": self.count}
+        return dict.fromkeys(self.descriptor.methods_by_name, self.count)
 
     async def count(self, request: memory.CountRequest) -> memory.CountResponse:
         raise self.errors[request.session_id]

@@ -1,7 +1,6 @@
 """The request log has lines for the selected calls, and never content of a caller."""
 
 import json
-from functools import partial
 from pathlib import Path
 
 import grpc
@@ -9,7 +8,7 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as memory
 from tests.api.canaries import canary_requests
-from tests.bad_input.rpcs import METHODS, NOT_IMPLEMENTED, send_bytes
+from tests.bad_input.rpcs import METHODS, send_bytes
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.canaries import CANARY
 from tests.support.process import Client, SidecarProcess, refusal
@@ -66,13 +65,6 @@ def test_streams_are_logged_when_all_calls_are(data_dir: Path) -> None:
         assert list(client.memory.AddStream(iter([]))) == []
         refusal(lambda: list(client.memory.AddStream(iter([memory.AddStreamRequest()]))))
         assert [line["code"] for line in calls_logged(sidecar)] == ["OK", "INVALID_ARGUMENT"]
-
-
-def test_a_call_of_an_unimplemented_rpc_is_logged_as_failed(data_dir: Path) -> None:
-    with SidecarProcess(data_dir, "--log-format", "json") as sidecar, sidecar.client() as client:
-        for name in sorted(NOT_IMPLEMENTED):
-            refusal(partial(send_bytes, client, name, [b""]))
-        assert {str(line["method"]).rpartition(".")[2] for line in calls_logged(sidecar)} == NOT_IMPLEMENTED
 
 
 def call_everything(client: Client) -> int:

@@ -20,7 +20,6 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.context_pb2 import BuildContextRequest
 from memsidecar.v1.errors_pb2 import ErrorReason
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from memsidecar.v1.session_pb2 import ExportRequest
 from tests.api.raising_server import RaisingServer
 from tests.support.process import Client, refusal
 
@@ -59,18 +58,17 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.Overloaded: errors.Overloaded("busy"),
     errors.ShuttingDown: errors.ShuttingDown(),
     errors.DataCorrupted: errors.DataCorrupted("damaged", file="/data/journal.db"),
-    errors.Unimplemented: errors.Unimplemented("this"),
     errors.DeadlineExceeded: errors.DeadlineExceeded(),
     errors.FatalStoreError: errors.FatalStoreError("fsync of /secret/path failed"),
     errors.SidecarError: errors.SidecarError("secret"),
 }
 # What the sidecar says as a matter of course; what takes a fault to hear; and what no part of this version says.
 BY_CALLS = {"INVALID_FIELD", "NOT_FOUND", "ID_CONFLICT", "SEQUENCE_MISMATCH", "SESSION_OWNER_MISMATCH", "TOO_LARGE"}
-BY_CALLS |= {"BUDGET_TOO_SMALL", "NOT_IMPLEMENTED", "OVERLOADED", "SLOW_READER"}
+BY_CALLS |= {"BUDGET_TOO_SMALL", "OVERLOADED", "SLOW_READER"}
 # What takes a quota or an access file: see tests/access.
 BY_ACCESS = {"RATE_LIMITED", "QUOTA_EXCEEDED", "UNAUTHENTICATED", "PERMISSION_DENIED"}
 BY_FAULTS = {"DISK_FULL", "STARTING", "SHUTTING_DOWN", "DATA_CORRUPTED", "INTERNAL"}
-LATER = {"INDEX_UNAVAILABLE"}
+LATER = {"INDEX_UNAVAILABLE", "NOT_IMPLEMENTED"}
 
 
 def tree(root: type[errors.SidecarError]) -> Iterator[type[errors.SidecarError]]:
@@ -218,14 +216,14 @@ def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
             memory.AddRequest(session_id="s", message=Message(role=ROLE_USER, content="x" * (1 << 20))),
         ),
         "BUDGET_TOO_SMALL": (call.BuildContext, BuildContextRequest(session_id="s", max_tokens=1)),
-        "NOT_IMPLEMENTED": (lambda request: list(client.sessions.Export(request)), ExportRequest()),
     }
 
 
 def test_every_provokable_reason_is_sent(client: Client) -> None:
     client.add("s", "hello", id="m", user_id="owner")
     provoked = provocations(client)
-    assert set(provoked) == BY_CALLS - {"OVERLOADED"}  # that one takes load: see test_limits
+    # These take load: see test_limits, and the readers of Watch.
+    assert set(provoked) == BY_CALLS - {"OVERLOADED", "SLOW_READER"}
     for reason, (call, request) in provoked.items():
         refused = refusal(partial(call, request))
         assert refused.reason == reason

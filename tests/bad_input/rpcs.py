@@ -22,8 +22,6 @@ SERVICES = (
     knowledge.DESCRIPTOR.services_by_name["KnowledgeService"],
 )
 METHODS: dict[str, MethodDescriptor] = {method.name: method for service in SERVICES for method in service.methods}
-NOT_IMPLEMENTED: frozenset[str] = frozenset()
-BUILT = sorted(METHODS.keys() - NOT_IMPLEMENTED)
 
 WATCHED = "watched"
 KNOWN_MESSAGE = "known"

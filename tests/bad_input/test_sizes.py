@@ -8,7 +8,7 @@ from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_USER, Message, ToolCall
 from tests.bad_input.conftest import Watch
 from tests.bad_input.field_values import METADATA_BYTES, MIB, NAN, metadata_of_bytes, tags
-from tests.bad_input.rpcs import BUILT, WATCHED, send, send_bytes, set_field, valid_request
+from tests.bad_input.rpcs import METHODS, WATCHED, send, send_bytes, set_field, valid_request
 from tests.support.process import Client, Refusal, refusal
 
 PADDING_FIELD = b"\xfa\x7f"  # an unknown field with the number 2047
@@ -43,7 +43,7 @@ def test_a_request_of_4_mib_is_read_and_one_byte_more_is_too_large(connected: Cl
 
 
 def test_each_built_rpc_refuses_an_oversized_request_with_details(connected: Client, watch: Watch) -> None:
-    for name in BUILT:
+    for name in METHODS:
         request = padded(valid_request(name).SerializeToString(), 5 * MIB)
         assert_too_large(refusal(partial(send_bytes, connected, name, [request])))
     assert watch.is_unchanged()

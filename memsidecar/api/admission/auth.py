@@ -17,7 +17,6 @@ _CERTIFICATE_KEYS = (("peer_uri", NameKind.URI), ("peer_dns", NameKind.DNS))
 
 _READ, _WRITE, _ADMIN = AccessRole.READ, AccessRole.WRITE, AccessRole.ADMIN
 
-# Every RPC of the proto, also those without a handler (see `not_implemented` of each service).
 ROLES: dict[str, AccessRole] = {
     "Add": _WRITE,
     "AddBatch": _WRITE,
