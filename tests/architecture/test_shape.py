@@ -7,7 +7,7 @@ import pytest
 from tools.shape import MAX_FUNCTION_LINES, MAX_MODULE_LINES, Shape, measure
 
 ROOT = Path(__file__).resolve().parents[2]
-MAX_MODULES = 270
+MAX_MODULES = 290
 "240 without ForgetUser, ForgetMessage, Retention, Watch, Export and Import, whose concepts have modules of their own."
 MIN_MEDIAN_LINES = 120
 MAX_SHORT_MODULES = 10

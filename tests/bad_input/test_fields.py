@@ -35,7 +35,8 @@ def paths_of(descriptor: Descriptor, prefix: str = "") -> Iterator[str]:
     for field in descriptor.fields:
         yield prefix + field.name
         if field.message_type is not None and field.message_type.full_name.startswith("memsidecar."):
-            yield from paths_of(field.message_type, f"{prefix}{REPEATED_FIELD_PATHS.get(field.name, field.name)}.")
+            name = REPEATED_FIELD_PATHS.get(field.name, field.name) if field.is_repeated else field.name
+            yield from paths_of(field.message_type, f"{prefix}{name}.")
 
 
 def request_with(name: str, path: str, row: Invalid | Valid, session_id: str | None = None) -> Proto:

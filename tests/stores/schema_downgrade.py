@@ -6,7 +6,8 @@ import zlib
 from contextlib import closing
 from pathlib import Path
 
-from memsidecar.stores.sqlite import schema
+from memsidecar.stores.sqlite.migrations import VERSION_3, VERSION_4, VERSION_5, VERSION_6
+from memsidecar.stores.sqlite.schema import id_hash
 
 VERSION_2 = """
 CREATE TABLE log(
@@ -80,9 +81,9 @@ END;
 """
 
 # The trigger of a version is at the end of its migration.
-_TRIGGER_2, _TRIGGER_4 = (migration[migration.index("CREATE TRIGGER") :] for migration in (VERSION_2, schema.VERSION_4))
+_TRIGGER_2, _TRIGGER_4 = (migration[migration.index("CREATE TRIGGER") :] for migration in (VERSION_2, VERSION_4))
 _VIEW_2 = VERSION_2[VERSION_2.index("CREATE VIEW") : VERSION_2.index("CREATE TRIGGER")]
-_INDEXES_3 = schema.VERSION_3[schema.VERSION_3.index("CREATE INDEX") : schema.VERSION_3.index("ALTER TABLE")]
+_INDEXES_3 = VERSION_3[VERSION_3.index("CREATE INDEX") : VERSION_3.index("ALTER TABLE")]
 
 TO_VERSION_6 = """
 DROP TABLE erased_messages;
@@ -147,30 +148,29 @@ def downgrade_to_version_2(folder: Path) -> None:
 
 def downgrade_to_version_3(folder: Path) -> None:
     """Convert the file to the version before sizes."""
-    _downgrade(folder, TO_VERSION_3, VERSION_2 + schema.VERSION_3)
+    _downgrade(folder, TO_VERSION_3, VERSION_2 + VERSION_3)
 
 
 def downgrade_to_version_4(folder: Path) -> None:
     """Convert the file to the version before the present table and column names."""
-    _downgrade(folder, TO_VERSION_4, VERSION_2 + schema.VERSION_3 + schema.VERSION_4)
+    _downgrade(folder, TO_VERSION_4, VERSION_2 + VERSION_3 + VERSION_4)
 
 
 def downgrade_to_version_5(folder: Path) -> None:
     """Convert the file to the version with CRCs of ids."""
-    _downgrade(folder, TO_VERSION_5, VERSION_2 + schema.VERSION_3 + schema.VERSION_4 + schema.VERSION_5)
+    _downgrade(folder, TO_VERSION_5, VERSION_2 + VERSION_3 + VERSION_4 + VERSION_5)
 
 
 def downgrade_to_version_6(folder: Path) -> None:
     """Convert the file to the version before events of records."""
-    migrations = schema.VERSION_3 + schema.VERSION_4 + schema.VERSION_5 + schema.VERSION_6
-    _downgrade(folder, TO_VERSION_6, VERSION_2 + migrations)
+    _downgrade(folder, TO_VERSION_6, VERSION_2 + VERSION_3 + VERSION_4 + VERSION_5 + VERSION_6)
 
 
 def _downgrade(folder: Path, script: str, migrations: str) -> None:
     with closing(sqlite3.connect(folder / "journal.db")) as older, closing(sqlite3.connect(":memory:")) as fresh:
         older.create_function("crc32", 1, lambda message_id: zlib.crc32(message_id.encode()))
         older.executescript(script)
-        fresh.create_function("id_hash", 1, schema.id_hash)
+        fresh.create_function("id_hash", 1, id_hash)
         fresh.executescript(migrations)
         assert statements_of(older) == statements_of(fresh)
 

@@ -20,7 +20,7 @@ from memsidecar.stores.contract import (
     RecordKind,
     SetPolicy,
 )
-from memsidecar.stores.sqlite import schema
+from memsidecar.stores.sqlite import migrations
 from memsidecar.stores.sqlite.integrity import examine
 from tests.conformance.builders import (
     ANN,
@@ -166,10 +166,10 @@ def test_a_file_of_an_earlier_version_is_migrated_version_by_version(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(folder)
-    last = schema.NEWEST + 2
+    last = migrations.NEWEST + 2
     later = {last - 1: "CREATE TABLE earlier(x);", last: "CREATE TABLE later(x);"}
-    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS | later)
-    monkeypatch.setattr(schema, "NEWEST", last)
+    monkeypatch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS | later)
+    monkeypatch.setattr(migrations, "NEWEST", last)
     with opened(folder) as journal:
         assert len(contents(journal)) == 200
     with closing(sqlite3.connect(folder / "journal.db")) as current:
@@ -181,8 +181,8 @@ def test_a_new_file_has_the_tables_of_a_migrated_one() -> None:
     with closing(sqlite3.connect(":memory:")) as new, closing(sqlite3.connect(":memory:")) as migrated:
         migrated.executescript(f"{VERSION_2} PRAGMA user_version = 2;")
         for connection in (new, migrated):
-            schema.migrate(connection)
-            assert connection.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
+            migrations.migrate(connection)
+            assert connection.execute("PRAGMA user_version").fetchone() == (migrations.NEWEST,)
         assert statements_of(new) == statements_of(migrated)
 
 
@@ -207,7 +207,7 @@ def test_a_migration_of_a_file_without_records_keeps_all_rows(folder: Path) -> N
     with opened(folder) as journal, closing(sqlite3.connect(folder / "journal.db")) as current:
         assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == new_record("kept")
         assert known_head(journal).policy == replace(policy, summarize=True)
-        assert current.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
+        assert current.execute("PRAGMA user_version").fetchone() == (migrations.NEWEST,)
 
 
 def fill_every_table(folder: Path) -> None:
@@ -235,7 +235,7 @@ def check_every_table(folder: Path, last_lsn: int) -> None:
         assert (journal.last_lsns()["elsewhere"], journal.stats().last_lsn) == (last_lsn, last_lsn)
         assert append(journal, draft("third")).results[0].sequence == 3
         assert append(journal, draft("second", message_id="m2")).results[0].sequence == 2, "the id is still found"
-        assert current.execute("PRAGMA user_version").fetchone() == (schema.NEWEST,)
+        assert current.execute("PRAGMA user_version").fetchone() == (migrations.NEWEST,)
     with opened(folder), closing(sqlite3.connect(folder / "journal.db")) as current:
         assert current.execute("SELECT count(*) FROM erased_sessions").fetchone() == (0,), "it was purged meanwhile"
     assert examine(folder) == []
@@ -251,13 +251,13 @@ def test_a_migration_keeps_all_rows(folder: Path, downgrade: Callable[[Path], No
     check_every_table(folder, last_lsn)
 
 
-@pytest.mark.parametrize("done", range(1, schema.VERSION_5.count("ALTER TABLE")))
+@pytest.mark.parametrize("done", range(1, migrations.VERSION_5.count("ALTER TABLE")))
 def test_a_migration_that_is_killed_while_renaming_is_rolled_back(folder: Path, done: int) -> None:
     fill_every_table(folder)
     with opened(folder) as journal:
         last_lsn = journal.stats().last_lsn
     downgrade_to_version_4(folder)
-    statements = schema.VERSION_5.split(";\n")
+    statements = migrations.VERSION_5.split(";\n")
     first = next(at for at, statement in enumerate(statements) if statement.startswith("ALTER"))
     with closing(sqlite3.connect(folder / "journal.db")) as killed:
         killed.executescript(f"BEGIN IMMEDIATE;{';'.join(statements[: first + done])};")

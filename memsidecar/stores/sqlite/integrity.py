@@ -18,17 +18,9 @@ from memsidecar.stores.sqlite.connection import (
     translated,
 )
 from memsidecar.stores.sqlite.data_dir import Ballast, DirectoryLock, HighWaterMark, LogPosition, sync_directory
+from memsidecar.stores.sqlite.migrations import BYTES_VERSION, NAMES_VERSION, RECORDS_VERSION, migrate, version_of
 from memsidecar.stores.sqlite.rows import JOIN_BODY, JOIN_DISPLAYED_BODY, position_of
-from memsidecar.stores.sqlite.schema import (
-    BYTES_VERSION,
-    DOCUMENT_BYTES,
-    NAMES_VERSION,
-    RECORD_BYTES,
-    RECORDS_VERSION,
-    SESSION_BYTES,
-    migrate,
-    version_of,
-)
+from memsidecar.stores.sqlite.schema import DOCUMENT_BYTES, RECORD_BYTES, SESSION_BYTES
 
 FILE_NAME = "journal.db"
 OPEN_CHECK_SECONDS = 0.25

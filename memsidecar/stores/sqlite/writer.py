@@ -27,6 +27,7 @@ from memsidecar.stores.contract import (
     ImportMessages,
     ImportRecords,
     ImportSession,
+    LogChanges,
     PendingCommand,
     PutDocument,
     SetPolicy,
@@ -35,6 +36,7 @@ from memsidecar.stores.contract import (
     UpdateWindowExclusive,
     UpsertRecords,
 )
+from memsidecar.stores.listeners import Listeners
 from memsidecar.stores.sqlite.append import append
 from memsidecar.stores.sqlite.bookkeeping import add_dead_letter, advance_watermark, calibrate
 from memsidecar.stores.sqlite.connection import rolled_back, translate, translated
@@ -43,7 +45,6 @@ from memsidecar.stores.sqlite.documents import delete_document, put_document
 from memsidecar.stores.sqlite.erase import erase, erase_user
 from memsidecar.stores.sqlite.erase_messages import expire_messages, forget_messages
 from memsidecar.stores.sqlite.imports import import_document, import_records, import_session
-from memsidecar.stores.sqlite.listeners import Listeners
 from memsidecar.stores.sqlite.message_import import import_messages
 from memsidecar.stores.sqlite.records import delete_record, upsert_records
 from memsidecar.stores.sqlite.rows import position_of
@@ -217,9 +218,16 @@ class Writer:
         self._next_ids = transaction.next_ids
         self.quota_usage.publish(transaction.usage)
         try:
-            self.listeners.notify(transaction)
+            self._notify(transaction)
         finally:
             self.published_lsn = transaction.lsn
+
+    def _notify(self, transaction: Transaction) -> None:
+        if transaction.events:
+            self.listeners.notify_of_commit(transaction.events)
+        if self.listeners.has_log_listeners:
+            namespaces = {event.key.namespace for event in transaction.events} | transaction.logged_namespaces
+            self.listeners.notify_of_log(LogChanges(namespaces, transaction.erasures))
 
     def _record_ids(self, transaction: Transaction) -> None:
         for row_id in range(self._next_ids.session, transaction.next_session):

@@ -1,13 +1,13 @@
 """The log of the RAM journal, and its entries as events."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from itertools import count, islice
 from typing import NamedTuple
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import ErasedNames, Event, EventKind, EventPage, Owner, RecordKind, Scope
+from memsidecar.stores.contract import ErasedNames, Event, EventKind, EventPage, LogChanges, Owner, RecordKind, Scope
 from memsidecar.stores.volatile.records import RecordTable
 from memsidecar.stores.volatile.session import Session
 
@@ -168,6 +168,7 @@ def _is_in_scope(event: Event, scope: Scope) -> bool:
     return scope.user_id in ("", event.user_id) and scope.session_id in ("", event.session_id)
 
 
-def namespaces_since(log: Log, lsn: int) -> Sequence[str]:
-    """Return the namespaces of the entries after an lsn, each once."""
-    return list(dict.fromkeys(row.namespace for row in log.rows[lsn:]))
+def changes_since(log: Log, lsn: int) -> LogChanges:
+    """Return what one command has added to the log after an lsn."""
+    erasures, log.erasures = log.erasures, []
+    return LogChanges(list(dict.fromkeys(row.namespace for row in log.rows[lsn:])), erasures)

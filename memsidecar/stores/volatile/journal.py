@@ -3,7 +3,8 @@
 import logging
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from memsidecar.domain.errors import ShuttingDown, SidecarError
@@ -16,7 +17,6 @@ from memsidecar.stores.contract import (
     Calibration,
     Chunk,
     Command,
-    CommitEvent,
     CommitListener,
     DeadLetter,
     DocumentQuery,
@@ -28,7 +28,6 @@ from memsidecar.stores.contract import (
     ImportCommand,
     JournalStats,
     LocatedMessage,
-    LogChanges,
     LogEntries,
     LogFilter,
     LogListener,
@@ -45,8 +44,9 @@ from memsidecar.stores.contract import (
     SessionQuery,
     StoredDocument,
 )
+from memsidecar.stores.listeners import Listeners
 from memsidecar.stores.volatile import archive, change_feed, retention
-from memsidecar.stores.volatile.events import namespaces_since
+from memsidecar.stores.volatile.events import changes_since
 from memsidecar.stores.volatile.imports import apply_import
 from memsidecar.stores.volatile.state import JournalState
 
@@ -58,90 +58,57 @@ class VolatileJournal:
 
     def __init__(self, *, quotas: QuotaLookup = no_quotas) -> None:
         self._lock = threading.RLock()
-        self._state = JournalState(self._notify, quotas)
-        self._listeners: list[tuple[CommitListener, bool]] = []
-        self._log_listeners: tuple[LogListener, ...] = ()
+        self._listeners = Listeners()
+        self._state = JournalState(lambda event: self._listeners.notify_of_commit([event]), quotas)
         self._closed = False
 
     def submit(self, pending: PendingCommand) -> None:
-        with self._lock:
-            self._check_open()
-            last_lsn = len(self._state.log.rows)
+        with self._opened() as state:
+            last_lsn = len(state.log.rows)
             try:
-                result = self._apply(pending.command)
+                result = _apply(state, pending.command)
             except SidecarError as refusal:
                 pending.complete(error=refusal)
             except Exception as bug:  # commands carry callbacks of their callers: a failure there is their result
                 log.exception("a command failed")
                 pending.complete(error=bug)
             else:
-                self._notify_of_log(last_lsn)
+                self._listeners.notify_of_log(changes_since(state.log, last_lsn))
                 pending.complete(result)
 
-    def _apply(self, command: Command) -> Any:
-        return apply_import(self._state, command) if isinstance(command, ImportCommand) else self._state.apply(command)
+    def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
+        self._listeners.subscribe(listener, only_invalidations)
 
     def subscribe_log(self, listener: LogListener) -> Callable[[], None]:
-        self._log_listeners += (listener,)
-
-        def unsubscribe() -> None:
-            self._log_listeners = tuple(each for each in self._log_listeners if each is not listener)
-
-        return unsubscribe
-
-    def _notify_of_log(self, last_lsn: int) -> None:
-        """Tell the listeners what one command added to the log."""
-        log_of_state, erasures = self._state.log, self._state.log.erasures
-        log_of_state.erasures = []
-        if namespaces := namespaces_since(log_of_state, last_lsn):
-            for listener in self._log_listeners:
-                try:
-                    listener(LogChanges(namespaces, erasures))
-                except Exception:
-                    log.exception("a listener failed")
-
-    def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
-        self._listeners.append((listener, only_invalidations))
-
-    def _notify(self, event: CommitEvent) -> None:
-        for listener, only_invalidations in self._listeners:
-            if only_invalidations and not event.invalidates:
-                continue
-            try:
-                listener([event])
-            except Exception:  # a listener that fails must not affect the others, nor undo the command
-                log.exception("a listener failed")
+        return self._listeners.subscribe_log(listener)
 
     def head(self, key: SessionKey) -> SessionHead | None:
         return self.messages(key, MessageQuery(limit=0)).head
 
     def messages(self, key: SessionKey, query: MessageQuery) -> MessagePage:
-        with self._lock:
-            self._check_open()
-            session = self._state.sessions.get(key)
+        with self._opened() as state:
+            session = state.sessions.get(key)
             if session is None:
                 return MessagePage(None)
-            return MessagePage(self._state.head(session), *session.select(query))
+            return MessagePage(state.head(session), *session.select(query))
 
     def message(self, key: SessionKey, message_id: str) -> MessageVersions | None:
-        with self._lock:
-            self._check_open()
-            session = self._state.sessions.get(key)
+        with self._opened() as state:
+            session = state.sessions.get(key)
             message = session.find(message_id) if session else None
             if session is None or message is None:
                 return None
-            return MessageVersions(self._state.head(session), message.original, message.displayed)
+            return MessageVersions(state.head(session), message.original, message.displayed)
 
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
         window = self.messages(key, MessageQuery(limit=sys.maxsize, max_bytes=sys.maxsize)).messages
         return max((message.sequence for message in window if exchange and message.exchange == exchange), default=0)
 
     def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[LocatedMessage]:
-        with self._lock:
-            self._check_open()
+        with self._opened() as state:
             found = [
                 session.located(message)
-                for session in self._state.sessions.values()
+                for session in state.sessions.values()
                 if session.is_in(scope)
                 for message in session.messages
                 if before_lsn is None or message.lsn < before_lsn
@@ -149,41 +116,34 @@ class VolatileJournal:
         return sorted(found, key=lambda located: located.lsn, reverse=True)[:limit]
 
     def sessions(self, query: SessionQuery) -> Sequence[SessionHead]:
-        with self._lock:
-            self._check_open()
-            heads = [self._state.head(session) for session in self._state.sessions.values()]
+        with self._opened() as state:
+            heads = [state.head(session) for session in state.sessions.values()]
         listed = [head for head in heads if _is_listed(head, query)]
         return sorted(listed, key=_activity, reverse=True)[: query.limit]
 
     def default_policies(self) -> Mapping[str, Policy]:
-        with self._lock:
-            self._check_open()
-            return {key.namespace: policy for key, policy in self._state.policies.items() if not key.session_id}
+        with self._opened() as state:
+            return {key.namespace: policy for key, policy in state.policies.items() if not key.session_id}
 
     def calibration(self, namespace: str, model: str) -> Calibration:
-        with self._lock:
-            self._check_open()
-            return self._state.bookkeeping.calibration(namespace, model)
+        with self._opened() as state:
+            return state.bookkeeping.calibration(namespace, model)
 
     def watermark(self, task: str, namespace: str) -> int:
-        with self._lock:
-            self._check_open()
-            return self._state.bookkeeping.watermark(task, namespace)
+        with self._opened() as state:
+            return state.bookkeeping.watermark(task, namespace)
 
     def erasure_counts(self, command: Erasure) -> ErasureCounts:
-        with self._lock:
-            self._check_open()
-            return self._state.erasure_counts(command)
+        with self._opened() as state:
+            return state.erasure_counts(command)
 
     def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
-        with self._lock:
-            self._check_open()
-            return [change_feed.sequence_at(self._state, head, lsn) for head, lsn in places]
+        with self._opened() as state:
+            return [change_feed.sequence_at(state, head, lsn) for head, lsn in places]
 
     def last_lsns(self) -> Mapping[str, int]:
-        with self._lock:
-            self._check_open()
-            return dict(self._state.log.last_lsns)
+        with self._opened() as state:
+            return dict(state.log.last_lsns)
 
     def read_changes(
         self,
@@ -194,128 +154,104 @@ class VolatileJournal:
         *,
         max_message_bytes: int = ANY_SIZE,
     ) -> LogEntries:
-        with self._lock:
-            self._check_open()
+        with self._opened() as state:
             return change_feed.read_changes(
-                self._state, namespace, after_lsn, limit, log_filter, max_message_bytes=max_message_bytes
+                state, namespace, after_lsn, limit, log_filter, max_message_bytes=max_message_bytes
             )
 
     def read_session(self, session: int, after_sequence: int, limit: int) -> Sequence[MessageWritten]:
-        with self._lock:
-            self._check_open()
-            return change_feed.read_session(self._state, session, after_sequence, limit)
+        with self._opened() as state:
+            return change_feed.read_session(state, session, after_sequence, limit)
 
     def get_by_lsn(self, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
-        with self._lock:
-            self._check_open()
-            return change_feed.get_by_lsn(self._state, lsns)
+        with self._opened() as state:
+            return change_feed.get_by_lsn(state, lsns)
 
     def read_events(self, scope: Scope, after_lsn: int, limit: int) -> EventPage:
-        with self._lock:
-            self._check_open()
-            return self._state.events.read(scope, after_lsn, limit)
+        with self._opened() as state:
+            return state.events.read(scope, after_lsn, limit)
 
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
-        with self._lock:
-            self._check_open()
-            return self._state.documents.get(owner, document_id)
+        with self._opened() as state:
+            return state.documents.get(owner, document_id)
 
     def documents(self, query: DocumentQuery) -> Sequence[StoredDocument]:
-        with self._lock:
-            self._check_open()
-            return self._state.documents.list(query)
+        with self._opened() as state:
+            return state.documents.list(query)
 
     def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
-        with self._lock:
-            self._check_open()
-            return self._state.documents.find_chunks(places)
+        with self._opened() as state:
+            return state.documents.find_chunks(places)
 
     def record(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
-        with self._lock:
-            self._check_open()
-            return self._state.records.get(owner, kind, record_id)
+        with self._opened() as state:
+            return state.records.get(owner, kind, record_id)
 
     def records(self, query: RecordQuery) -> Sequence[Record]:
-        with self._lock:
-            self._check_open()
-            return self._state.records.list(query)
+        with self._opened() as state:
+            return state.records.list(query)
 
     def sessions_after(self, row_id: int, limit: int) -> Sequence[SessionHead]:
-        with self._lock:
-            self._check_open()
-            return retention.sessions_after(self._state, row_id, limit)
+        with self._opened() as state:
+            return retention.sessions_after(state, row_id, limit)
 
     def expiry_boundary(self, session: int, query: ExpiryQuery) -> int:
-        with self._lock:
-            self._check_open()
-            return retention.expiry_boundary(self._state, session, query)
+        with self._opened() as state:
+            return retention.expiry_boundary(state, session, query)
 
     def expired_messages(self, session: int, boundary: int, after: int, limit: int) -> ExpiredMessages:
-        with self._lock:
-            self._check_open()
-            return retention.expired_messages(self._state, session, boundary, after, limit)
+        with self._opened() as state:
+            return retention.expired_messages(state, session, boundary, after, limit)
 
     def record_owners(self, after: Owner | None, limit: int) -> Sequence[Owner]:
-        with self._lock:
-            self._check_open()
-            return retention.next_owners(self._state.records.owners(), after, limit)
+        with self._opened() as state:
+            return retention.next_owners(state.records.owners(), after, limit)
 
     def document_owners(self, after: Owner | None, limit: int) -> Sequence[Owner]:
-        with self._lock:
-            self._check_open()
-            return retention.next_owners(self._state.documents.owners(), after, limit)
+        with self._opened() as state:
+            return retention.next_owners(state.documents.owners(), after, limit)
 
     def expired_records(self, owner: Owner, kind: RecordKind, query: ExpiryQuery) -> Sequence[Record]:
-        with self._lock:
-            self._check_open()
-            return retention.expired_records(self._state, owner, kind, query)
+        with self._opened() as state:
+            return retention.expired_records(state, owner, kind, query)
 
     def expired_documents(self, owner: Owner, query: ExpiryQuery) -> Sequence[StoredDocument]:
-        with self._lock:
-            self._check_open()
-            return retention.expired_documents(self._state, owner, query)
+        with self._opened() as state:
+            return retention.expired_documents(state, owner, query)
 
     def has_retention_policies(self) -> bool:
-        with self._lock:
-            self._check_open()
-            return any(policy.retention is not None for policy in self._state.policies.values())
+        with self._opened() as state:
+            return any(policy.retention is not None for policy in state.policies.values())
 
     def dead_letters(self, task: str) -> Sequence[DeadLetter]:
-        with self._lock:
-            self._check_open()
-            return self._state.bookkeeping.dead_letters(task)
+        with self._opened() as state:
+            return state.bookkeeping.dead_letters(task)
 
     def archive_position(self) -> ArchivePosition:
-        with self._lock:
-            self._check_open()
-            return archive.read_position(self._state)
+        with self._opened() as state:
+            return archive.read_position(state)
 
     def archived_sessions(
         self, scope: Scope, position: ArchivePosition, after_id: str, limit: int
     ) -> Sequence[SessionHead]:
-        with self._lock:
-            self._check_open()
-            return archive.read_sessions(self._state, scope, position, after_id, limit)
+        with self._opened() as state:
+            return archive.read_sessions(state, scope, position, after_id, limit)
 
     def archived_records(self, scope: Scope, position: ArchivePosition, after: int) -> ArchivePage:
-        with self._lock:
-            self._check_open()
-            return archive.read_records(self._state, scope, position, after)
+        with self._opened() as state:
+            return archive.read_records(state, scope, position, after)
 
     def archived_messages(self, scope: Scope, position: ArchivePosition, after_lsn: int) -> ArchivePage:
-        with self._lock:
-            self._check_open()
-            return archive.read_messages(self._state, scope, position, after_lsn)
+        with self._opened() as state:
+            return archive.read_messages(state, scope, position, after_lsn)
 
     def archived_documents(self, scope: Scope, position: ArchivePosition, after: int) -> ArchivePage:
-        with self._lock:
-            self._check_open()
-            return archive.read_documents(self._state, scope, position, after)
+        with self._opened() as state:
+            return archive.read_documents(state, scope, position, after)
 
     def calibrated_models(self, namespace: str) -> Sequence[str]:
-        with self._lock:
-            self._check_open()
-            return self._state.bookkeeping.calibrated_models(namespace)
+        with self._opened() as state:
+            return state.bookkeeping.calibrated_models(namespace)
 
     def usage(self, namespace: str) -> Usage:
         with self._lock:
@@ -328,9 +264,16 @@ class VolatileJournal:
         with self._lock:
             self._closed = True
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ShuttingDown()
+    @contextmanager
+    def _opened(self) -> Iterator[JournalState]:
+        with self._lock:
+            if self._closed:
+                raise ShuttingDown()
+            yield self._state
+
+
+def _apply(state: JournalState, command: Command) -> Any:
+    return apply_import(state, command) if isinstance(command, ImportCommand) else state.apply(command)
 
 
 def _is_listed(head: SessionHead, query: SessionQuery) -> bool:

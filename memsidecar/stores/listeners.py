@@ -1,17 +1,16 @@
-"""Listeners of commits and of the log, as the writer calls them."""
+"""Listeners of commits and of the log, in both stores."""
 
 import logging
 from collections.abc import Callable, Sequence
 
 from memsidecar.stores.contract import CommitEvent, CommitListener, LogChanges, LogListener
-from memsidecar.stores.sqlite.transaction import Transaction
 
 log = logging.getLogger(__name__)
 
 
 class Listeners:
-    """Subscribed to from any thread, called on the committer's. A listener that fails affects neither the others nor
-    the transaction."""
+    """Subscribed to from any thread, called on the one that commits. A listener that fails affects neither the others
+    nor the commit."""
 
     def __init__(self) -> None:
         self._of_commits: list[tuple[CommitListener, bool]] = []
@@ -28,13 +27,7 @@ class Listeners:
 
         return unsubscribe
 
-    def notify(self, transaction: Transaction) -> None:
-        if transaction.events:
-            self._notify_of_commit(transaction.events)
-        if self._of_log:
-            self._notify_of_log(transaction)
-
-    def _notify_of_commit(self, events: Sequence[CommitEvent]) -> None:
+    def notify_of_commit(self, events: Sequence[CommitEvent]) -> None:
         invalidations = [event for event in events if event.invalidates]
         for listener, only_invalidations in self._of_commits:
             if only_invalidations and not invalidations:
@@ -44,12 +37,13 @@ class Listeners:
             except Exception:
                 log.exception("a listener failed")
 
-    def _notify_of_log(self, transaction: Transaction) -> None:
-        namespaces = {event.key.namespace for event in transaction.events} | transaction.logged_namespaces
-        if not namespaces:
-            return
-        for listener in self._of_log:
+    @property
+    def has_log_listeners(self) -> bool:
+        return bool(self._of_log)
+
+    def notify_of_log(self, changes: LogChanges) -> None:
+        for listener in self._of_log if changes.namespaces else ():
             try:
-                listener(LogChanges(namespaces, transaction.erasures))
+                listener(changes)
             except Exception:
                 log.exception("a listener failed")
