@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from memsidecar.api.executors import Executors
 from memsidecar.api.page_tokens import PageTokens, RequestTokens
@@ -13,8 +13,6 @@ from memsidecar.domain.errors import InvalidField, SlowReader
 from memsidecar.domain.ids import optional_id
 from memsidecar.stores.contract import Event, EventFeed, EventKind, JournalAdmin, Owner, Scope
 from memsidecar.v1 import session_pb2 as pb
-
-PAGE_EVENTS = 256
 
 _KINDS = {
     EventKind.ADDED: pb.EVENT_KIND_ADDED,
@@ -39,19 +37,11 @@ class Position(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """An encoded response, and the position after it."""
+    """A response to be sent, and the position after it. A heartbeat has no event."""
 
-    response: bytes
+    kind: pb.EventKind
     position: Position
-    is_message: bool = False
-
-
-class Page(NamedTuple):
-    """Deliveries in order, and the position after all of them. `is_last` if there is nothing after it yet."""
-
-    deliveries: Sequence[Delivery]
-    position: Position
-    is_last: bool
+    event: Event | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +69,7 @@ class EventStreams:
                     await feed.throttle.turn()
                     feed.check_running()
                     try:
-                        yield delivery.response
+                        yield stream.encode(delivery)
                     except SlowReader:
                         raise SlowReader(stream.cursor()) from None
                     stream.delivered(delivery)
@@ -122,75 +112,60 @@ class EventStream:
         """Wait for the next responses: events, or a heartbeat if there are none. The very first is a heartbeat."""
         while time.monotonic() < self._heartbeat_at:
             feed.check_running()
-            commits = feed.commits
-            if (indexed := await self._indexed_page(feed)).deliveries:
-                return indexed.deliveries
-            self._position = indexed.position
-            if (page := await self._event_page(feed)).deliveries:
-                return page.deliveries
-            self._position = page.position
+            if indexed := await self._indexed(feed):
+                return indexed
+            page, commits = await feed.read(self._scope, self._position.lsn)
+            if deliveries := self._changes(feed, page.events):
+                return deliveries
+            self._position = self._position._replace(lsn=page.lsn)
             if page.is_last:
                 await feed.wait(commits, self._heartbeat_at - time.monotonic())
-        return [Delivery(self._encode(pb.EVENT_KIND_HEARTBEAT, self._position), self._position)]
+        return [Delivery(pb.EVENT_KIND_HEARTBEAT, self._position)]
 
     def delivered(self, delivery: Delivery) -> None:
         """Record that the transport has taken a response."""
         self._position = delivery.position
-        if delivery.is_message:
+        if delivery.kind == pb.EVENT_KIND_ADDED:
             self._newest_message = delivery.position.lsn
         self._heartbeat_at = time.monotonic() + self._streams.heartbeat_seconds
 
-    async def _event_page(self, feed: NamespaceFeed) -> Page:
-        run, position = self._streams.executors.run_read, self._position
-        key = (self._scope, position)
-        return await feed.share(key, lambda: run(self._read_events, feed, position))
-
-    async def _indexed_page(self, feed: NamespaceFeed) -> Page:
-        run, position = self._streams.executors.run_read, self._position
-        indexed_lsn = min(feed.indexed_lsn, position.lsn)
-        if indexed_lsn <= position.indexed_lsn:
-            return Page((), position, is_last=True)
-        key = (self._scope, position, indexed_lsn)
-        return await feed.share(key, lambda: run(self._read_indexed, position, indexed_lsn))
-
-    def _read_events(self, feed: NamespaceFeed, position: Position) -> Page:
-        events, lsn, is_last = self._streams.journal.read_events(self._scope, position.lsn, PAGE_EVENTS)
-        deliveries = []
-        for event in [_with_names(event, feed.erased_owner(event.lsn)) for event in events]:
-            if self._concerns_caller(event):
-                after = position._replace(lsn=event.lsn)
-                response = self._encode_event(_KINDS[event.kind], event, after, event.time_us)
-                deliveries.append(Delivery(response, after, event.kind is EventKind.ADDED))
-        return Page(deliveries, position._replace(lsn=lsn), is_last)
+    def _changes(self, feed: NamespaceFeed, events: Sequence[Event]) -> list[Delivery]:
+        found = [_with_names(event, feed.erased_owner(event.lsn)) for event in events]
+        return [
+            Delivery(_KINDS[event.kind], self._position._replace(lsn=event.lsn), event)
+            for event in found
+            if self._concerns_caller(event)
+        ]
 
     def _concerns_caller(self, event: Event) -> bool:
         """Return whether to deliver the event. The journal cannot tell for an erasure, whose names it has forgotten."""
         scope = self._scope
         return scope.user_id in ("", event.user_id) and scope.session_id in ("", event.session_id)
 
-    def _read_indexed(self, position: Position, indexed_lsn: int) -> Page:
+    async def _indexed(self, feed: NamespaceFeed) -> list[Delivery]:
         """Return an INDEXED for each session with messages that are indexed now, in the order of their last ones."""
-        events, lsn, _ = self._streams.journal.read_events(self._scope, position.indexed_lsn, PAGE_EVENTS)
         newest: dict[str, Event] = {}
-        for event in events:
-            if event.kind is EventKind.ADDED and event.lsn <= indexed_lsn:
-                newest.pop(event.session_id, None)
-                newest[event.session_id] = event._replace(id="")
-        now_us = time.time_ns() // 1000
-        deliveries = []
-        for event in newest.values():
-            after = position._replace(indexed_lsn=event.lsn)
-            deliveries.append(Delivery(self._encode_event(pb.EVENT_KIND_INDEXED, event, after, now_us), after))
-        return Page(deliveries, position._replace(indexed_lsn=min(lsn, indexed_lsn)), is_last=True)
+        while not newest and (end := min(feed.indexed_lsn, self._position.lsn)) > self._position.indexed_lsn:
+            page, _ = await feed.read(self._scope, self._position.indexed_lsn)
+            for event in page.events:
+                if event.kind is EventKind.ADDED and event.lsn <= end:
+                    newest.pop(event.session_id, None)
+                    newest[event.session_id] = event._replace(id="", time_us=time.time_ns() // 1000)
+            if not newest:
+                self._position = self._position._replace(indexed_lsn=min(page.lsn, end))
+        return [
+            Delivery(pb.EVENT_KIND_INDEXED, self._position._replace(indexed_lsn=event.lsn), event)
+            for event in newest.values()
+        ]
 
-    def _encode_event(self, kind: pb.EventKind, event: Event, after: Position, time_us: int) -> bytes:
-        names = {"user_id": event.user_id, "session_id": event.session_id, "sequence": event.sequence, "id": event.id}
-        return self._encode(kind, after, time_us, **names)
-
-    def _encode(self, kind: pb.EventKind, after: Position, time_us: int = 0, **fields: Any) -> bytes:
-        response = pb.WatchResponse(kind=kind, cursor=self._cursors.encode(after), **fields)
-        seconds, microseconds = divmod(time_us or time.time_ns() // 1000, 1_000_000)
-        response.time.seconds, response.time.nanos = seconds, 1000 * microseconds
+    def encode(self, delivery: Delivery) -> bytes:
+        kind, position, event = delivery
+        response = pb.WatchResponse(kind=kind, cursor=self._cursors.encode(position))
+        time_us = event.time_us if event else time.time_ns() // 1000
+        response.time.seconds, response.time.nanos = time_us // 1_000_000, 1000 * (time_us % 1_000_000)
+        if event is not None:
+            response.user_id, response.session_id = event.user_id, event.session_id
+            response.sequence, response.id = event.sequence, event.id
         return response.SerializeToString()
 
 

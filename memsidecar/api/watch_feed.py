@@ -1,15 +1,16 @@
-"""What the watchers of a namespace share: wake-ups, names of erasures, and pages of encoded events."""
+"""What the watchers of a namespace share: wake-ups, names of erasures, and pages of events."""
 
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from memsidecar.api.watch_throttle import DeliveryThrottle
 from memsidecar.domain.errors import ShuttingDown
-from memsidecar.stores.contract import ErasedNames, EventFeed, LogChanges, Owner
+from memsidecar.stores.contract import ErasedNames, EventFeed, EventPage, LogChanges, Owner, Scope
 
+PAGE_EVENTS = 256
 MAX_SHARED_PAGES = 8
 MAX_ERASURES = 10_000
 "Erasures whose names are kept for watchers that have not reached them yet. A watcher that is further behind gets none."
@@ -17,7 +18,16 @@ INDEX_POLL_SECONDS = 0.2
 
 IndexedLsn = Callable[[str], Awaitable[int | None]]
 "Returns the lsn up to which a namespace is indexed; None if that is not known, or without an index."
-T = TypeVar("T")
+ReadEvents = Callable[[Scope, int, int], Awaitable[EventPage]]
+"`EventFeed.read_events` on a thread."
+Place = tuple[Scope, int]
+
+
+class SharedPage(NamedTuple):
+    """A page of events, and how many commits there had been when it was read."""
+
+    page: EventPage
+    commits: int
 
 
 class Watcher(Protocol):
@@ -33,7 +43,7 @@ class Watcher(Protocol):
 class NamespaceFeed:
     """Belongs to one event loop; only `committed` is called on the journal's thread."""
 
-    def __init__(self, throttle: DeliveryThrottle) -> None:
+    def __init__(self, read_events: ReadEvents, throttle: DeliveryThrottle) -> None:
         self.throttle = throttle
         self.commits = 0
         "Commits since the first watcher came. It changes before a read sees the commit."
@@ -42,7 +52,8 @@ class NamespaceFeed:
         self.watchers: list[Watcher] = []
         self._loop = asyncio.get_running_loop()
         self._erasures: dict[int, Owner] = {}
-        self._pages: OrderedDict[Hashable, asyncio.Task[Any]] = OrderedDict()
+        self._read_events = read_events
+        self._pages: OrderedDict[Place, asyncio.Task[SharedPage]] = OrderedDict()
         self._waiters: set[asyncio.Future[None]] = set()
         self._is_awaited = False
 
@@ -96,20 +107,26 @@ class NamespaceFeed:
             timer.cancel()
             self._waiters.discard(waiter)
 
-    async def share(self, key: Hashable, read: Callable[[], Awaitable[T]]) -> T:
-        """Return what `read` returns, which watchers with the same key share. A read takes a turn."""
-        task = self._pages.get((key, self.commits))
+    async def read(self, scope: Scope, after_lsn: int) -> SharedPage:
+        """Return the next page of events; watchers at the same place share it. A read takes a turn."""
+        place = (scope, after_lsn)
+        task = self._pages.get(place)
         if task is None:
-            task = asyncio.ensure_future(self._in_turn(read))
-            self._pages[key, self.commits] = task
+            task = self._pages[place] = asyncio.ensure_future(self._read_in_turn(place))
             if len(self._pages) > MAX_SHARED_PAGES:
                 self._pages.popitem(last=False)
-        page: T = await asyncio.shield(task)
-        return page
+        return await asyncio.shield(task)
 
-    async def _in_turn(self, read: Callable[[], Awaitable[T]]) -> T:
-        await self.throttle.turn()
-        return await read()
+    async def _read_in_turn(self, place: Place) -> SharedPage:
+        page = None
+        try:
+            await self.throttle.turn()
+            commits = self.commits
+            page = await self._read_events(*place, PAGE_EVENTS)
+            return SharedPage(page, commits)
+        finally:
+            if page is None or not page.events:  # the next read may find more
+                self._pages.pop(place, None)
 
 
 def _end(waiter: asyncio.Future[None]) -> None:
@@ -120,8 +137,11 @@ def _end(waiter: asyncio.Future[None]) -> None:
 class WatchHub:
     """The feeds of all namespaces that are watched. It listens to the log only while there is a watcher."""
 
-    def __init__(self, journal: EventFeed, indexed_lsn: IndexedLsn, throttle: DeliveryThrottle) -> None:
+    def __init__(
+        self, journal: EventFeed, read_events: ReadEvents, indexed_lsn: IndexedLsn, throttle: DeliveryThrottle
+    ) -> None:
         self._journal = journal
+        self._read_events = read_events
         self._indexed_lsn = indexed_lsn
         self._throttle = throttle
         self._feeds: dict[str, NamespaceFeed] = {}
@@ -136,7 +156,7 @@ class WatchHub:
             raise ShuttingDown()
         feed = self._feeds.get(namespace)
         if feed is None:
-            feed = self._feeds[namespace] = NamespaceFeed(self._throttle)
+            feed = self._feeds[namespace] = NamespaceFeed(self._read_events, self._throttle)
         if self._unsubscribe is None:
             self._unsubscribe = self._journal.subscribe_log(self._committed)
             self._index_poll = asyncio.ensure_future(self._poll_index())

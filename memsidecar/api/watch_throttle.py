@@ -1,12 +1,17 @@
 """Throttle of the responses to watchers: they are delayed while RPCs are in flight."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 
-BUSY_TURNS, BUSY_SECONDS = 4, 0.01
-"""Turns of all watchers together, and how often, while RPCs are in flight. A response costs about a tenth of a
-millisecond, so they take about a twenty-fifth of one core."""
+BUSY_SHARE = 0.05
+"Share of the process's CPU time that all watchers together get while RPCs are in flight."
+TURN_SECONDS = 0.000_15
+"CPU time of a response, as measured."
+BUSY_SECONDS, MIN_TURNS, MAX_TURNS = 0.01, 0.25, 8.0
+"""While RPCs are in flight: how often turns are given, and how many at least and at most. The process may use little
+CPU time because others use it, or because RPCs wait for the disk."""
 IDLE_TURNS = 16
 "Turns between two checks for RPCs. A call that arrives waits for these responses at most."
 
@@ -15,10 +20,14 @@ class DeliveryThrottle:
     """Gives turns to watchers, first come, first served. A turn is one response, or one read of the log.
 
     Belongs to one event loop. A watcher holds nothing during its turn, so one that does not read delays no other.
+    `cpu_seconds` is the CPU time of the process.
     """
 
-    def __init__(self, is_busy: Callable[[], bool]) -> None:
+    def __init__(self, is_busy: Callable[[], bool], cpu_seconds: Callable[[], float] = time.process_time) -> None:
         self._is_busy = is_busy
+        self._cpu_seconds = cpu_seconds
+        self._used_seconds = cpu_seconds()
+        self._credit = 1.0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._pacer: asyncio.Task[None] | None = None
         self._stopped = False
@@ -40,12 +49,19 @@ class DeliveryThrottle:
     async def _pace(self) -> None:
         while self._waiting:
             if self._is_busy():
-                self._give(BUSY_TURNS)
+                self._give(self._earned_turns())
                 await asyncio.sleep(BUSY_SECONDS)
             else:
                 self._give(IDLE_TURNS)
                 await asyncio.sleep(0)
         self._pacer = None
+
+    def _earned_turns(self) -> int:
+        """Return the turns that the share of the CPU time since the last call pays for."""
+        used, self._used_seconds = self._used_seconds, self._cpu_seconds()
+        earned = BUSY_SHARE * (self._used_seconds - used) / TURN_SECONDS
+        turns, self._credit = divmod(min(MAX_TURNS, self._credit + max(MIN_TURNS, earned)), 1.0)
+        return int(turns)
 
     def _give(self, turns: int) -> None:
         while turns and self._waiting:

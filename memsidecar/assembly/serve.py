@@ -43,6 +43,7 @@ from memsidecar.layers.archive.export import Exporter
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import ChunkSearcher
 from memsidecar.settings import Settings
+from memsidecar.stores.contract import EventPage, Scope
 from memsidecar.tokens.registry import Counters
 
 log = logging.getLogger(__name__)
@@ -126,12 +127,15 @@ def _event_streams(settings: Settings, layers: Layers, executors: Executors, lim
     async def indexed_lsn(namespace: str) -> int | None:
         return await executors.run_read(layers.episodic.completed_lsn, namespace)
 
+    async def read_events(scope: Scope, after_lsn: int, limit: int) -> EventPage:
+        return await executors.run_read(layers.journal.read_events, scope, after_lsn, limit)
+
     throttle = DeliveryThrottle(limits.load_probe(finished_calls=True).is_busy)
     return EventStreams(
         layers.journal,
         executors,
         PageTokens(page_key(settings)),
-        WatchHub(layers.journal, indexed_lsn, throttle),
+        WatchHub(layers.journal, read_events, indexed_lsn, throttle),
         settings.watch_heartbeat_seconds,
         is_indexed=settings.index != "off",
     )
