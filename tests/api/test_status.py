@@ -64,10 +64,10 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
 }
 # What the sidecar says as a matter of course; what takes a fault to hear; and what no part of this version says.
 BY_CALLS = {"INVALID_FIELD", "NOT_FOUND", "ID_CONFLICT", "SEQUENCE_MISMATCH", "SESSION_OWNER_MISMATCH", "TOO_LARGE"}
-BY_CALLS |= {"BUDGET_TOO_SMALL", "OVERLOADED", "SLOW_READER"}
+BY_CALLS |= {"BUDGET_TOO_SMALL", "OVERLOADED"}
 # What takes a quota or an access file: see tests/access.
 BY_ACCESS = {"RATE_LIMITED", "QUOTA_EXCEEDED", "UNAUTHENTICATED", "PERMISSION_DENIED"}
-BY_FAULTS = {"DISK_FULL", "STARTING", "SHUTTING_DOWN", "DATA_CORRUPTED", "INTERNAL"}
+BY_FAULTS = {"SLOW_READER", "DISK_FULL", "STARTING", "SHUTTING_DOWN", "DATA_CORRUPTED", "INTERNAL"}
 LATER = {"INDEX_UNAVAILABLE", "NOT_IMPLEMENTED"}
 
 
@@ -222,8 +222,7 @@ def provocations(client: Client) -> dict[str, tuple[Any, Proto]]:
 def test_every_provokable_reason_is_sent(client: Client) -> None:
     client.add("s", "hello", id="m", user_id="owner")
     provoked = provocations(client)
-    # These take load: see test_limits, and the readers of Watch.
-    assert set(provoked) == BY_CALLS - {"OVERLOADED", "SLOW_READER"}
+    assert set(provoked) == BY_CALLS - {"OVERLOADED"}  # that one takes load: see test_limits
     for reason, (call, request) in provoked.items():
         refused = refusal(partial(call, request))
         assert refused.reason == reason

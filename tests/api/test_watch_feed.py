@@ -12,7 +12,7 @@ from memsidecar.api.watch import EventStreams
 from memsidecar.api.watch_feed import MAX_ERASURES, NamespaceFeed, WatchHub
 from memsidecar.api.watch_throttle import DeliveryThrottle
 from memsidecar.domain.errors import ShuttingDown
-from memsidecar.stores.contract import Erasure, EventPage, LogListener, Owner, Scope
+from memsidecar.stores.contract import ErasedNames, EventPage, LogListener, Owner, Scope
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1 import session_pb2 as pb
 from tests.conformance.builders import append, draft, erase
@@ -178,14 +178,14 @@ def test_the_names_of_an_erasure_are_kept_until_all_watchers_have_passed_it() ->
         slow, fast = Reader(1), Reader(9)
         feed.watchers += [slow, fast]
         ann, bob = Owner("default", "ann"), Owner("default", "bob")
-        feed.committed([Erasure(2, ann)])
+        feed.committed([ErasedNames(2, ann)])
         await asyncio.sleep(0.01)
         assert feed.erased_owner(2) == ann
         slow.lsn = 2
-        feed.committed([Erasure(3, bob)])
+        feed.committed([ErasedNames(3, bob)])
         await asyncio.sleep(0.01)
         assert (feed.erased_owner(2), feed.erased_owner(3)) == (None, bob)
-        feed.committed([Erasure(lsn, bob) for lsn in range(4, 4 + MAX_ERASURES)])
+        feed.committed([ErasedNames(lsn, bob) for lsn in range(4, 4 + MAX_ERASURES)])
         await asyncio.sleep(0.01)
         assert feed.erased_owner(3) is None, "the oldest of too many"
         assert feed.erased_owner(3 + MAX_ERASURES) == bob
