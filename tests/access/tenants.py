@@ -208,6 +208,18 @@ def _document(request: StepRequest) -> Proto:
     return knowledge.PutDocumentRequest(**request.document_owner, document=text)
 
 
+def _import(request: StepRequest) -> list[Proto]:
+    """Return records of one session: a message, a fact and a document."""
+    owner: dict[str, Any] = {"user_id": request.step.user_id, "session_id": request.step.session_id}
+    fact = knowledge.Fact(id=request.id, type=knowledge.FACT_TYPE_DOMAIN, key="imported", value=request.tenant.canary)
+    records = [
+        session.ArchiveRecord(**owner, message=request.message("/imported")),
+        session.ArchiveRecord(**owner, fact=fact),
+        session.ArchiveRecord(**owner, document=knowledge.Document(id=request.id, text=request.content)),
+    ]
+    return [session.ImportRequest(namespace=request.tenant.namespace, record=record) for record in records]
+
+
 def _policy(request: StepRequest) -> Proto:
     scope_ids = {**request.scope_ids, "session_id": "" if request.step.way == 0 else request.step.session_id}
     return session.SetPolicyRequest(
@@ -251,6 +263,10 @@ _BUILDERS: dict[str, Callable[[StepRequest], Proto | list[Proto]]] = {
         namespace=request.tenant.namespace, user_id=request.step.user_id, dry_run=request.step.way > 1
     ),
     "Watch": lambda request: session.WatchRequest(**request.scope_ids),
+    "Export": lambda request: session.ExportRequest(
+        namespace=request.tenant.namespace, user_id=request.step.user_id if request.step.way else ""
+    ),
+    "Import": _import,
     "PutFacts": _facts,
     "ListFacts": lambda request: knowledge.ListFactsRequest(**request.scope_ids, include_history=True),
     "DeleteFact": lambda request: knowledge.DeleteFactRequest(**request.scope_ids, fact_id=request.fact_id),

@@ -1,0 +1,142 @@
+"""Transfers that are interrupted at random moments, resumed, and complete."""
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from memsidecar.v1.session_pb2 import ExportRequest
+from tests.archives.conftest import FLAGS
+from tests.archives.filled_memory import differences, export_records, fill, settle
+from tests.scenarios.index_readiness import until_index_is_ready
+from tests.support.process import Client, SidecarProcess
+from tests.support.waiting import HANG_SECONDS, until
+
+SEED = 20_261_118
+ENVIRON = {"PYTHONPATH": ":".join(sys.path)}
+
+
+def begin(address: str, command: str, *arguments: str) -> subprocess.Popen[bytes]:
+    line = [sys.executable, "-m", "memsidecar", command, "--address", address, *arguments]
+    return subprocess.Popen(line, env=ENVIRON, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    _, errors = process.communicate(timeout=HANG_SECONDS)
+    return process.returncode, errors.decode()
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.communicate(timeout=HANG_SECONDS)
+
+
+def duration_of(work: Callable[[], object]) -> float:
+    start = time.monotonic()
+    work()
+    return time.monotonic() - start
+
+
+def moments(count: int, seconds: float) -> list[float]:
+    """Return times at which to interrupt something that takes so long."""
+    chance = random.Random(SEED)
+    return [chance.uniform(0.1, 1.0) * seconds for _ in range(count)]
+
+
+def check_killed_commands(filled: Client, empty: Client, folder: Path, count: int) -> None:
+    """Kill both commands again and again, and let them complete in the end."""
+    file = folder / "memory.jsonl.gz"
+    whole = folder / "whole.jsonl.gz"
+    seconds = duration_of(lambda: finish(begin(filled.address, "export", "--out", str(whole))))
+    for moment in moments(count, seconds):
+        resume = ["--resume"] if (folder / "memory.jsonl.gz.partial.cursor").exists() else []
+        export = begin(filled.address, "export", "--out", str(file), *resume)
+        time.sleep(moment)
+        kill(export)
+        if file.exists():
+            file.unlink()
+    resume = ["--resume"] if (folder / "memory.jsonl.gz.partial.cursor").exists() else []
+    assert finish(begin(filled.address, "export", "--out", str(file), *resume))[0] == 0
+    for moment in moments(count, seconds):
+        importer = begin(empty.address, "import", str(file))
+        time.sleep(moment)
+        kill(importer)
+    code, errors = finish(begin(empty.address, "import", str(file)))
+    assert code == 0, errors
+    settle(empty)
+    assert differences(filled, empty) == []
+
+
+def test_killed_commands_are_repeated(filled: Client, empty: Client, tmp_path: Path) -> None:
+    check_killed_commands(filled, empty, tmp_path, 2)
+
+
+@pytest.mark.long
+def test_commands_that_are_killed_often_are_repeated(filled: Client, empty: Client, tmp_path: Path) -> None:
+    check_killed_commands(filled, empty, tmp_path, 20)
+
+
+def check_killed_sidecars(folder: Path, count: int) -> None:
+    """Kill the sidecar under a running command again and again: the command waits and goes on."""
+    with restartable(folder / "source") as source, restartable(folder / "target") as target:
+        with source.client() as client:
+            until_index_is_ready(source)
+            fill(client)
+        seconds = duration_of(lambda: finish(begin(source.address, "export", "--out", str(folder / "whole.jsonl"))))
+        file = folder / "memory.jsonl"
+        for sidecar, command in ((source, ("export", "--out", str(file))), (target, ("import", str(file)))):
+            running = begin(sidecar.address, *command)
+            for moment in moments(count, seconds):
+                time.sleep(moment)
+                sidecar.kill()
+                sidecar.start()
+            code, errors = finish(running)
+            assert code == 0, errors
+        with source.client() as left, target.client() as right:
+            for sidecar, client in ((source, left), (target, right)):
+                until_index_is_ready(sidecar)
+                settle(client)
+            assert differences(left, right) == []
+
+
+@contextmanager
+def restartable(data_dir: Path) -> Iterator[SidecarProcess]:
+    """A sidecar that listens on the same address after each start."""
+    socket = data_dir.with_suffix(".socket")
+    with SidecarProcess(data_dir, *FLAGS, "--listen", f"unix:{socket}") as sidecar:
+        yield sidecar
+
+
+def test_a_killed_sidecar_is_waited_for(tmp_path: Path) -> None:
+    check_killed_sidecars(tmp_path, 2)
+
+
+@pytest.mark.long
+def test_a_sidecar_that_is_killed_often_is_waited_for(tmp_path: Path) -> None:
+    check_killed_sidecars(tmp_path, 20)
+
+
+def test_an_export_ends_when_its_sidecar_stops(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path / "data", *FLAGS) as sidecar, sidecar.client() as client:
+        for at in range(2_000):
+            client.add("s", f"message {at}")
+        export = begin(sidecar.address, "export", "--timeout", "0", "--out", str(tmp_path / "x.jsonl"))
+        until(lambda: (tmp_path / "x.jsonl.partial").exists() or export.poll() is not None)
+        assert sidecar.stop() == 0
+        code, errors = finish(export)
+        assert code == 0 or "UNAVAILABLE" in errors, errors
+        assert (tmp_path / "x.jsonl").exists() == (code == 0)
+
+
+def test_nothing_is_left_of_a_cancelled_export(filled: Client) -> None:
+    """A client that goes away frees the thread and the stream: the next export is whole."""
+    for _ in range(40):
+        stream = filled.sessions.Export(ExportRequest())
+        next(iter(stream))
+        stream.cancel()
+    assert len(export_records(filled)) > 100
