@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -15,7 +14,7 @@ from google.protobuf.json_format import Parse, ParseError
 from memsidecar.cli.archive_file import STANDARD, FileProblem, read_lines
 from memsidecar.cli.archive_options import FORMATS
 from memsidecar.cli.chat_formats import read_anthropic, read_chatgpt, read_langchain, read_openai, read_plain
-from memsidecar.cli.foreign_chat import ForeignChat, WrongFormat
+from memsidecar.cli.foreign_chat import DERIVED, ForeignChat, WrongFormat
 from memsidecar.v1.session_pb2 import ArchiveRecord
 
 AUTO, MEMSIDECAR, OPENAI, ANTHROPIC, LANGCHAIN, CHATGPT, JSONL = FORMATS
@@ -27,7 +26,7 @@ _READERS: dict[str, Callable[[Any], ForeignChat]] = {
     JSONL: read_plain,
 }
 _RECORD_KEYS = {"message", "fact", "summary", "artifact", "document", "policy", "calibration", "session"}
-_ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking", "document"}
+_ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document")
 
 Lines = Iterator[tuple[int, str]]
 LocatedRecord = tuple[int, ArchiveRecord]
@@ -91,12 +90,11 @@ class ArchiveSource:
             if file_format == MEMSIDECAR:
                 yield number, self._record(number, line)
                 continue
-            conversation = self._read(file_format, number, self._value(number, line))
-            session_id = conversation.session_id or self._session_id(0)
-            places[session_id] = places.get(session_id, -1) + 1
-            for record in conversation.records(session_id, self.user_id):
+            for record in self._read(file_format, number, self._session_id(0), self._value(number, line)):
+                session_id = record.session_id
+                places[session_id] = places.get(session_id, -1) + 1
                 # The place in the session is a part of a derived id: a file may have equal messages.
-                if record.message.id.startswith("import/"):
+                if record.message.id.startswith(DERIVED):
                     record.message.id = f"{record.message.id}/{places[session_id]}"
                 yield number, record
 
@@ -105,13 +103,17 @@ class ArchiveSource:
             yield from self._conversation(file_format, number, at, self._value(number, line))
 
     def _conversation(self, file_format: str, number: int, at: int, value: object) -> Iterator[LocatedRecord]:
-        conversation = self._read(file_format, number, value)
-        for record in conversation.records(self._session_id(at), self.user_id):
+        for record in self._read(file_format, number, self._session_id(at), value):
             yield number, record
 
-    def _read(self, file_format: str, number: int, value: object) -> ForeignChat:
-        with self._at(number):
-            return _READERS[file_format](value)
+    def _read(self, file_format: str, number: int, session_id: str, value: object) -> Sequence[ArchiveRecord]:
+        """Return the records of a conversation, which is in RAM already."""
+        try:
+            return list(_READERS[file_format](value).records(session_id, self.user_id))
+        except WrongFormat as error:
+            raise FileProblem(f"{self.name}, line {number}: {error}") from None
+        except UnicodeError:
+            raise FileProblem(f"{self.name}, line {number}: has a text that is not valid Unicode") from None
 
     def _record(self, number: int, line: str) -> ArchiveRecord:
         try:
@@ -130,13 +132,6 @@ class ArchiveSource:
         stem = Path(self.name).name.split(".")[0] if self.name != STANDARD else "import"
         name = self.session_id or stem or "import"
         return name if at == 0 else f"{name}-{at + 1}"
-
-    @contextmanager
-    def _at(self, number: int) -> Iterator[None]:
-        try:
-            yield
-        except WrongFormat as error:
-            raise FileProblem(f"{self.name}, line {number}: {error}") from None
 
 
 def _parsed(line: str) -> Any:

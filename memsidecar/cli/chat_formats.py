@@ -23,8 +23,9 @@ _ALL = "all"
 _UNSPOKEN = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")
 
 
-def read_plain(line: dict[str, Any]) -> ForeignChat:
+def read_plain(value: object) -> ForeignChat:
     """Read one message of plain JSON lines: role, content, and optional fields."""
+    line = object_of(value, "a message")
     conversation = ForeignChat(_first_text(line, _SESSION_KEYS), _first_text(line, ("user_id", "user")))
     _add_openai(conversation, line)
     for message in conversation.messages:

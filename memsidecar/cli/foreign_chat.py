@@ -27,6 +27,8 @@ ROLES: dict[str, Role] = {
     "tool": ROLE_TOOL,
     "function": ROLE_TOOL,
 }
+DERIVED = "import/"
+"The beginning of derived ids."
 _MAX_ID_CHARACTERS = 200
 _DIGEST_BYTES = 16
 
@@ -62,7 +64,7 @@ def derived_id(session_id: str, at: int, message: Message) -> str:
     """Return an id made of the place and the content of a message."""
     calls = [(call.id, call.name, call.arguments_json) for call in message.tool_calls]
     name = json.dumps([session_id, at, message.id, message.role, message.content, message.tool_call_id, calls])
-    return f"import/{blake2b(name.encode(), digest_size=_DIGEST_BYTES).hexdigest()}"
+    return f"{DERIVED}{blake2b(name.encode(), digest_size=_DIGEST_BYTES).hexdigest()}"
 
 
 def role_of(name: object) -> Role:

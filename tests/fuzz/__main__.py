@@ -13,11 +13,12 @@ from pathlib import Path
 from random import Random
 
 from tests.fuzz.files import fuzz_access_files, fuzz_settings_files
+from tests.fuzz.import_files import fuzz_import_files
 from tests.fuzz.wire import fuzz_page_tokens, fuzz_requests
 from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 
-SHARES = {"requests": 0.6, "page tokens": 0.2, "access files": 0.1, "settings files": 0.1}
+SHARES = {"requests": 0.6, "page tokens": 0.15, "access files": 0.1, "settings files": 0.1, "import files": 0.05}
 SHOWN_EVERY_SECONDS = 10.0
 
 
@@ -48,7 +49,11 @@ def main(inputs: int, seed: str) -> None:
                 statuses = fuzz(counts[target], Random(f"{seed} {target}"), sidecar, _progress(target, counts))
                 print(f"{target}: {dict(statuses.most_common())}", flush=True)
             check(sidecar)
-        for target, fuzz_files in (("access files", fuzz_access_files), ("settings files", fuzz_settings_files)):
+        for target, fuzz_files in (
+            ("access files", fuzz_access_files),
+            ("settings files", fuzz_settings_files),
+            ("import files", fuzz_import_files),
+        ):
             fuzz_files(counts[target], Random(f"{seed} {target}"), folder, _progress(target, counts))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.fuzz.__main__ import check, start_sidecar
 from tests.fuzz.files import fuzz_access_files, fuzz_settings_files
+from tests.fuzz.import_files import fuzz_import_files
 from tests.fuzz.wire import fuzz_page_tokens, fuzz_requests
 from tests.support.process import SidecarProcess
 
@@ -41,3 +42,7 @@ def test_an_arbitrary_access_file_is_read_or_refused(tmp_path: Path) -> None:
 
 def test_an_arbitrary_settings_file_is_read_or_refused(tmp_path: Path) -> None:
     fuzz_settings_files(1_000, Random(SEED), tmp_path, ignore)
+
+
+def test_an_arbitrary_import_file_is_read_or_refused(tmp_path: Path) -> None:
+    fuzz_import_files(2_000, Random(SEED), tmp_path, ignore)
