@@ -29,6 +29,7 @@ TASK = "episodic"
 MAINTENANCE_RUNS_BEFORE_PAUSE, MAX_MAINTENANCE_PAUSE_SECONDS = 3, 60.0
 PROMOTION_LAG_ENTRIES = 256
 RELEASE_MEMORY_SECONDS = 20.0
+PURGE_PAUSE_RATIO, MAX_PURGE_PAUSE_SECONDS = 9.0, 5.0
 
 
 @dataclass
@@ -42,6 +43,8 @@ class Indexer:
     yield_cpu: Callable[[], None] = lambda: None
     name: str = TASK
     _purge_pending: set[str] = field(default_factory=set)
+    _purge_not_before: dict[str, float] = field(default_factory=dict)
+    "By namespace. Erasures of single messages in quick succession share a purge, which rewrites files."
     _release_memory_at: float = 0.0
     _maintenance_runs: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
     "By table: consecutive runs of maintenance that found work, and the time before which it does not run again."
@@ -89,6 +92,8 @@ class Indexer:
         for generation in index.open_generations:
             self._apply(index, generation, deletions)
         self._purge_pending.add(index.namespace)
+        if deletions.deleted_sessions:
+            self._purge_not_before.pop(index.namespace, None)
 
     def _build(self, target: OpenGeneration, builder: BatchBuilder) -> IndexBatch:
         try:
@@ -113,7 +118,8 @@ class Indexer:
     def maintain(self, idle: bool) -> bool:
         """Purge erased rows from files first; then repair, promote and maintain all tables."""
         for namespace in list(self._purge_pending):
-            self._purge(namespace)
+            if time.monotonic() >= self._purge_not_before.get(namespace, 0.0):
+                self._purge(namespace)
         for index in self.generations.all():
             self._repair(index)
         done = [
@@ -166,10 +172,13 @@ class Indexer:
 
     def _purge(self, namespace: str) -> None:
         """Remove erased rows from files. A failed purge stays pending and is tried again."""
+        began = time.monotonic()
         try:
             if (index := self.generations.get_existing(namespace)) is not None:
                 self._purge_index(index)
             self._purge_pending.discard(namespace)
+            pause = min(PURGE_PAUSE_RATIO * (time.monotonic() - began), MAX_PURGE_PAUSE_SECONDS)
+            self._purge_not_before[namespace] = time.monotonic() + pause
         except (IndexUnavailable, OSError) as error:
             log.warning("erased rows are still in files of the index: %s", error)
 

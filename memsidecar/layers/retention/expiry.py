@@ -28,8 +28,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-GROUP_MESSAGES = 64
-"Messages that one commit erases. Other writes wait for it, and then for its purge, in steps."
+GROUP_MESSAGES = 256
+"""Messages that one commit erases. Other writes wait for it, and for its purge. Both take a few fsyncs, whatever the
+number is, so that few large groups delay fewer writes than many small ones."""
 GROUP_RECORDS = 16
 _PAGE_SESSIONS, _PAGE_OWNERS = 200, 200
 

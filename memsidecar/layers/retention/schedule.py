@@ -11,7 +11,7 @@ from memsidecar.layers.retention.expiry import Expiry, ExpiryCounts
 
 log = logging.getLogger(__name__)
 
-MAX_PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 2.0
 
 
 @dataclass
