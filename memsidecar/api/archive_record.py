@@ -138,7 +138,7 @@ class RecordParser:
             create_time_us=check_time("summary.create_time", given.create_time),
             origin=optional_id("summary.origin", given.origin),
         )
-        origin = Origin(*_names(key, record), time_us=summary.create_time_us)
+        origin = Origin(*_names(key, record), time_us=summary.create_time_us, is_summary=True)
         owner = Owner(key.namespace, session_id=key.session_id)
         return RecordItem(owner, record.user_id, RecordKind.SUMMARY, RecordImport(record_of(key, summary), origin))
 

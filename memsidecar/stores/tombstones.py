@@ -29,6 +29,12 @@ def user_tombstones(user_id: str, session_ids: Sequence[str]) -> list[Tombstone]
     return [Tombstone(TombstoneKind.USER, (user_id,)), *sessions]
 
 
+def message_tombstones(session_id: str, message_ids: Sequence[str]) -> list[Tombstone]:
+    """Return the tombstones of messages: also of the summaries that may quote them."""
+    messages = [message_tombstone(session_id, message_id) for message_id in message_ids]
+    return [*messages, Tombstone(TombstoneKind.SUMMARY, (session_id,))]
+
+
 def message_tombstone(session_id: str, message_id: str) -> Tombstone:
     return Tombstone(TombstoneKind.MESSAGE, (session_id, message_id))
 
@@ -49,3 +55,5 @@ def _owners(origin: Origin) -> Iterator[Tombstone]:
         yield Tombstone(TombstoneKind.USER, (origin.user_id,))
     if origin.session_id:
         yield Tombstone(TombstoneKind.SESSION, (origin.session_id,))
+    if origin.is_summary:
+        yield Tombstone(TombstoneKind.SUMMARY, (origin.session_id,))

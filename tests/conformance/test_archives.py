@@ -51,6 +51,7 @@ from tests.conformance.builders import (
     erase,
     execute,
     follow,
+    forget,
     known_head,
     new_record,
     put,
@@ -477,3 +478,21 @@ def test_documents_of_an_import_are_read(journal: Journal) -> None:
     execute(journal, ImportDocument(document("one", "two", owner=ANN, layout=b"l"), ""))
     (stored,) = journal.documents(DocumentQuery(ANN))
     assert (stored.chunk_count, stored.create_time_us) == (2, 1_000)
+
+
+def test_a_forgotten_message_does_not_come_back_with_what_rests_on_it(journal: Journal) -> None:
+    append(journal, draft("kept"), draft("secret"), user_id="ann")
+    forget(journal, "secret")
+    assert import_messages(journal, message("kept", 1), message("secret", 2)) == [DUPLICATE, FORGOTTEN]
+
+    def fact_of(*message_ids: str) -> Sequence[Outcome]:
+        origin = Origin("default", "ann", KEY.session_id, KEY.session_id, message_ids, time_us=5)
+        return import_records(journal, new_record(name=" ".join(message_ids)), origin=origin)
+
+    assert fact_of("secret") == [FORGOTTEN]
+    assert fact_of("kept", "secret") == [STORED]
+    summary = Origin("default", "ann", KEY.session_id, time_us=5, is_summary=True)
+    assert import_records(journal, new_record(name="summary"), origin=summary) == [FORGOTTEN]
+    later = summary._replace(time_us=LATER_US)
+    assert import_records(journal, new_record(name="summary"), origin=later) == [STORED]
+    assert import_messages(journal, message("secret", 2), override=True) == [STORED]

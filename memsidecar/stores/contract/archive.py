@@ -103,7 +103,8 @@ class Origin(NamedTuple):
     """What an item comes from, as tombstones name it: its user, its session, messages of `message_session`.
 
     `time_us` is when the item came to be; 0 if that is unknown. An item is forgotten if its user or session was
-    forgotten at that time or later, or each of its messages.
+    forgotten at that time or later, or each of its messages. A summary may quote each message of its session: it is
+    forgotten with any of them.
     """
 
     namespace: str
@@ -112,6 +113,7 @@ class Origin(NamedTuple):
     message_session: str = ""
     message_ids: Sequence[str] = ()
     time_us: int = 0
+    is_summary: bool = False
 
 
 class TombstoneKind(IntEnum):
@@ -120,10 +122,11 @@ class TombstoneKind(IntEnum):
     USER = 1
     SESSION = 2
     MESSAGE = 3
+    SUMMARY = 4
 
 
 class Tombstone(NamedTuple):
-    """A forgotten name: (user id,), (session id,) or (session id, message id)."""
+    """A forgotten name: (user id,), (session id,) or (session id, message id). Of a summary, that of its session."""
 
     kind: TombstoneKind
     names: tuple[str, ...]

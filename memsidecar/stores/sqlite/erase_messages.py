@@ -33,7 +33,9 @@ from memsidecar.stores.sqlite.records import delete_records, replace_records
 from memsidecar.stores.sqlite.rows import find_head
 from memsidecar.stores.sqlite.schema import LogKind, id_hash
 from memsidecar.stores.sqlite.secure_delete import ErasedVersions, PendingPurge, Purge
+from memsidecar.stores.sqlite.tombstones import add_tombstones
 from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
+from memsidecar.stores.tombstones import message_tombstones
 
 _LISTED = "(SELECT value FROM json_each(?))"
 # In the order of _MessageRow.
@@ -104,6 +106,8 @@ def forget_messages(transaction: Transaction, command: ForgetMessages) -> Pendin
     plan = _plan_forgotten(transaction.connection, command, head)
     if before is not None:
         transaction.log_claim(before, head)
+    forgotten = message_tombstones(head.key.session_id, [message.id for message in plan.messages])
+    add_tombstones(transaction, head.key.namespace, forgotten, max(message.time_us for message in plan.messages))
     return _erase(transaction, head, plan)
 
 

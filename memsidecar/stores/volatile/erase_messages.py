@@ -16,7 +16,9 @@ from memsidecar.stores.contract import (
     Owner,
     Record,
     RecordKind,
+    Tombstone,
 )
+from memsidecar.stores.tombstones import message_tombstones
 from memsidecar.stores.volatile.records import RecordName, RecordTable
 from memsidecar.stores.volatile.session import Message, Session
 
@@ -40,6 +42,14 @@ class MessagePlan(NamedTuple):
             artifacts=kinds[RecordKind.ARTIFACT],
             patterns=kinds[RecordKind.PATTERNS],
         )
+
+    @property
+    def forgotten(self) -> Sequence[Tombstone]:
+        return message_tombstones(self.session.key.session_id, [message.draft.id for message in self.messages])
+
+    @property
+    def newest_us(self) -> int:
+        return max(message.original.time_us for message in self.messages)
 
     def remove(self, records: RecordTable) -> None:
         erased = {id(message) for message in self.messages}

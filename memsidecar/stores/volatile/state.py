@@ -157,6 +157,7 @@ class JournalState(SessionLog):
         session = plan.session
         if isinstance(command, ForgetMessages):
             self.claim(command.key, command.user_id)
+            self._add_tombstones(command.key.namespace, plan.forgotten, plan.newest_us)
         if not plan.messages:
             return Erased(self.head(session), plan.counts)
         for message in plan.pruned:
@@ -177,7 +178,7 @@ class JournalState(SessionLog):
 
     def _erase(self, command: Erase) -> Erased:
         plan = self.plan_erasure(command)
-        self._add_tombstones(command.key.namespace, plan)
+        self._add_tombstones(command.key.namespace, plan.forgotten, plan.newest_us)
         self._remove(plan, command.user_id, command.delete_session)
         if command.delete_session and not plan.sessions:
             self.log.write_deletion(0, Owner(command.key.namespace, "", command.key.session_id))
@@ -190,7 +191,7 @@ class JournalState(SessionLog):
 
     def _erase_user(self, command: EraseUser) -> Erased:
         plan = self.plan_erasure(command)
-        self._add_tombstones(command.namespace, plan)
+        self._add_tombstones(command.namespace, plan.forgotten, plan.newest_us)
         self._remove(plan, command.user_id, delete_sessions=True)
         owner = Owner(command.namespace, command.user_id)
         if any(plan.counts) or (command.user_id and self.log.has_owner(owner)):
@@ -202,10 +203,10 @@ class JournalState(SessionLog):
             self._notify(CommitEvent(SessionKey(command.namespace, ""), None, reload=True))
         return Erased(None, plan.counts)
 
-    def _add_tombstones(self, namespace: str, plan: ErasurePlan) -> None:
-        for tombstone in plan.forgotten:
+    def _add_tombstones(self, namespace: str, tombstones: Sequence[Tombstone], newest_us: int) -> None:
+        for tombstone in tombstones:
             before_us = self.tombstones.get((namespace, tombstone), 0)
-            self.tombstones[namespace, tombstone] = max(before_us, self.now_us(), plan.newest_us)
+            self.tombstones[namespace, tombstone] = max(before_us, self.now_us(), newest_us)
 
     def _remove(self, plan: ErasurePlan, user_id: str, delete_sessions: bool) -> None:
         for session in plan.sessions:
