@@ -3,12 +3,13 @@
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as session
+from memsidecar.v1.context_pb2 import DEGRADATION_STALE
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.faults.owned_state import AnyState, NextChange, OwnedState
 from tests.support.process import CALL_SECONDS, Client
@@ -185,13 +186,20 @@ class DocumentState(OwnedState):
         request = knowledge.ListDocumentsRequest(user_id=self.name)
         documents = client.knowledge.ListDocuments(request, timeout=CALL_SECONDS).documents
         found = {document.id: document.title for document in documents}
-        search = knowledge.SearchDocumentsRequest(user_id=self.name, query="report part", limit=100)
-        hits = client.knowledge.SearchDocuments(search, timeout=CALL_SECONDS).hits
+        hits = self._search(client)
         for hit in hits:
             assert hit.chunk.text in long_text(found[hit.chunk.document_id]), "a chunk of another version"
         chunks = Counter(hit.chunk.document_id for hit in hits)
         assert chunks == {document.id: document.chunk_count for document in documents}, "a chunk is missing"
         return found
+
+    def _search(self, client: Client) -> Sequence[knowledge.DocumentHit]:
+        """Return all chunks. On a busy machine a search may end before it has read the whole log, and says so."""
+        search = knowledge.SearchDocumentsRequest(user_id=self.name, query="report part", limit=100)
+        while True:
+            response = client.knowledge.SearchDocuments(search, timeout=CALL_SECONDS)
+            if DEGRADATION_STALE not in response.degraded:
+                return list(response.hits)
 
     def next_change(self, client: Client, chance: random.Random) -> NextChange:
         if self.state and chance.random() < 0.3:
