@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from memsidecar.v1 import context_pb2
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import session_pb2 as sessions
 from memsidecar.v1.message_pb2 import ROLE_TOOL, ROLE_USER, Message
@@ -96,8 +97,11 @@ def test_the_newer_of_two_facts_of_a_key_holds(empty: Client) -> None:
 def test_what_is_cached_is_read_anew_after_an_import(empty: Client) -> None:
     empty.add("s", "hello", user_id="ann")
     empty.knowledge.ListFacts(knowledge.ListFactsRequest(user_id="ann"))
+    empty.knowledge.GetSummary(knowledge.GetSummaryRequest(session_id="s"))
+    context = context_pb2.BuildContextRequest(session_id="s", query="a windlass", max_tokens=2_000)
+    empty.memory.BuildContext(context)
     fact = knowledge.Fact(id="f", type=knowledge.FACT_TYPE_DOMAIN, key="k", value="v")
-    artifact = knowledge.Artifact(id="a", content="text")
+    artifact = knowledge.Artifact(id="a", content="The windlass is broken.")
     summary = knowledge.Summary(id="sum", text="They talked.", first_sequence=1, last_sequence=1)
     import_records(
         empty,
@@ -111,6 +115,7 @@ def test_what_is_cached_is_read_anew_after_an_import(empty: Client) -> None:
     found = empty.knowledge.ListArtifacts(knowledge.ListArtifactsRequest(session_id="s")).artifacts
     assert [each.id for each in found] == ["a"]
     assert empty.knowledge.GetSummary(knowledge.GetSummaryRequest(session_id="s")).summary.id == "sum"
+    assert "The windlass is broken." in empty.memory.BuildContext(context).memory_text
 
 
 def test_a_displayed_version_is_shown_and_the_original_is_found(empty: Client) -> None:

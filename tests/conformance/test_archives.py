@@ -160,7 +160,8 @@ def test_what_is_added_after_the_position_is_not_exported(journal: Journal) -> N
     append(journal, draft("elsewhere"), key=OTHER)
     upsert(journal, new_record("new", name="n2"), kind=RecordKind.FACT)
     put(journal, "new text", owner=ANN, name="d2")
-    assert [content(each.original) for each in archived_messages(journal, position)] == ["before"]
+    for scope in (EVERYTHING, Scope("default", "", "s1")):
+        assert [content(each.original) for each in archived_messages(journal, position, scope)] == ["before"]
     assert [each.record.id for each in archived_records(journal, position)] == ["n1"]
     assert [each.id for each in archived_documents(journal, position)] == ["d1"]
     assert session_ids(journal, position) == ["s1"]
