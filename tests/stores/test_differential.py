@@ -33,6 +33,7 @@ from memsidecar.stores.contract import (
     Erasure,
     Event,
     ExpireMessages,
+    ExpiryQuery,
     ForgetMessages,
     ImportDocument,
     ImportMessages,
@@ -278,6 +279,20 @@ class Differential(RuleBasedStateMachine):
         command = ExpireMessages(key, row_id, sequences, DERIVATIONS, is_held)
         assert self.erasure_counts(self.disk, command) == self.erasure_counts(self.ram, command)
         self.submit_to_both(lambda _: command)
+
+    @rule(key=keys, keep=st.integers(1, 9), below=st.integers(1, 20), after=st.integers(0, 9), limit=st.integers(1, 5))
+    def find_expired(self, key: SessionKey, keep: int, below: int, after: int, limit: int) -> None:
+        """Times differ between the journals, so the boundary is by count."""
+        head = self.ram.head(key)
+        row_id = head.row_id if head else 9
+        found = []
+        for journal in (self.disk, self.ram):
+            boundary = journal.expiry_boundary(row_id, ExpiryQuery(keep=keep))
+            found.append((boundary, journal.expired_messages(row_id, below, after, limit)))
+        assert found[0] == found[1]
+        assert [each.key for each in self.disk.sessions_after(0, 2)] == [
+            each.key for each in self.ram.sessions_after(0, 2)
+        ]
 
     def erasure_counts(self, journal: Journal, command: Erasure) -> Any:
         try:

@@ -13,6 +13,7 @@ from memsidecar.stores.contract import (
     Command,
     DeleteRecord,
     Erase,
+    ExpiryQuery,
     Owner,
     Progress,
     Record,
@@ -104,6 +105,13 @@ class RecordsDifferential(Differential):
     @rule(page=pages)
     def list_records(self, page: RecordQuery) -> None:
         assert list(self.disk.records(page)) == list(self.ram.records(page))
+
+    @rule(owner=owners, kind=kinds, cutoff=st.none() | times, keep=st.integers(0, 4), limit=st.integers(1, 4))
+    def find_expired_records(self, owner: Owner, kind: RecordKind, cutoff: int | None, keep: int, limit: int) -> None:
+        query = ExpiryQuery(cutoff, keep, limit=limit)
+        disk, ram = (list(journal.expired_records(owner, kind, query)) for journal in (self.disk, self.ram))
+        assert disk == ram
+        assert list(self.disk.record_owners(None, 9)) == list(self.ram.record_owners(None, 9))
 
     @invariant()
     def records_agree(self) -> None:
