@@ -115,6 +115,34 @@ def test_any_overlapping_batches_lead_to_the_same_partition(
         assert_consistent(expected)
 
 
+@given(
+    before=st.lists(st.tuples(st.sampled_from("ab"), CONTENTS), min_size=1, max_size=8),
+    steps=st.lists(st.tuples(st.booleans(), st.sampled_from("ab"), CONTENTS, st.integers(0, 9)), max_size=8),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_forgotten_message_leaves_a_loaded_partition(
+    before: Sequence[tuple[str, str]], steps: Sequence[tuple[bool, str, str, int]]
+) -> None:
+    """Messages that the partition has are forgotten and others are added, one batch for each step."""
+    with episodic_client(opened=False) as memory:
+        ids = [(session, memory.add(content, session, user="u", name=session)) for session, content in before]
+        position = memory.journal.last_lsns()["default"]
+        partition = loaded(memory.journal, position, 0)
+        for forgets, session, content, number in steps:
+            if forgets and ids:
+                known, message_id = ids.pop(number % len(ids))
+                memory.forget(message_id, known, user="u")
+            else:
+                ids.append((session, memory.add(content, session, user="u", name=session)))
+            tail = memory.journal.last_lsns()["default"]
+            assert partition.advance(position, tail, batch_between(memory.journal, position, tail, USER_PARTITION))
+            position = tail
+            assert_consistent(partition)
+        expected = loaded_at_once(memory.journal, position)
+        for text in ("tea", "running who", "what the"):
+            assert sorted(ranking(partition, text)) == sorted(ranking(expected, text))
+
+
 def assert_consistent(partition: Partition) -> None:
     """Check neighbours, lengths and norms against values computed from scratch."""
     columns = partition.columns
