@@ -5,7 +5,16 @@ from itertools import pairwise
 
 import pytest
 
-from memsidecar.api.watch_throttle import BUSY_SHARE, MAX_TURNS, MIN_TURNS, TURN_SECONDS, DeliveryThrottle
+from memsidecar.api.watch_throttle import (
+    BUSY_SECONDS,
+    BUSY_SHARE,
+    LIGHT_LOAD,
+    MAX_TURNS,
+    MIN_TURNS,
+    QUIET_SECONDS,
+    TURN_SECONDS,
+    DeliveryThrottle,
+)
 
 WATCHERS = 40
 BUSY_CHECKS = 5
@@ -19,7 +28,7 @@ async def take_turns(throttle: DeliveryThrottle, done: list[int], count: int = W
     await asyncio.gather(*(take(number) for number in range(count)))
 
 
-def turns_while_busy(cpu_seconds_per_check: float) -> list[int]:
+def turns_while_busy(cpu_seconds_per_check: float, seconds_per_check: float = QUIET_SECONDS) -> list[int]:
     """Return the turns between the checks for calls, for as many checks as calls are in flight."""
     done: list[int] = []
     done_at_check: list[int] = []
@@ -28,7 +37,9 @@ def turns_while_busy(cpu_seconds_per_check: float) -> list[int]:
         done_at_check.append(len(done))
         return len(done_at_check) <= BUSY_CHECKS
 
-    throttle = DeliveryThrottle(is_busy, lambda: len(done_at_check) * cpu_seconds_per_check)
+    throttle = DeliveryThrottle(
+        is_busy, lambda: len(done_at_check) * cpu_seconds_per_check, lambda: len(done_at_check) * seconds_per_check
+    )
     asyncio.run(take_turns(throttle, done))
     assert done == list(range(WATCHERS)), "the rest afterwards; first come, first served"
     return [after - before for before, after in pairwise(done_at_check[: BUSY_CHECKS + 1])]
@@ -44,6 +55,29 @@ def test_turns_take_their_share_of_the_cpu_time_while_calls_are_in_flight() -> N
 def test_turns_are_given_when_the_process_gets_no_cpu_time_or_much() -> None:
     assert sum(turns_while_busy(0.0)) == int(1 + MIN_TURNS * BUSY_CHECKS)
     assert max(turns_while_busy(3600.0)) == MAX_TURNS
+
+
+def test_the_cpu_time_that_calls_do_not_need_is_for_watchers() -> None:
+    assert turns_while_busy(0.1 * BUSY_SECONDS, BUSY_SECONDS)[:2] == [MAX_TURNS, MAX_TURNS], "calls need a tenth"
+    busy = turns_while_busy(LIGHT_LOAD * BUSY_SECONDS, BUSY_SECONDS)
+    assert sum(busy) < MAX_TURNS, "calls need as much as they may get"
+    assert turns_while_busy(0.1 * BUSY_SECONDS, 2 * BUSY_SECONDS) == turns_while_busy(0.1 * BUSY_SECONDS), "late ticks"
+
+
+def test_a_pause_between_two_calls_is_no_end_of_the_load() -> None:
+    done: list[int] = []
+    checks = 0
+
+    def is_busy() -> bool:
+        nonlocal checks
+        checks += 1
+        return checks % 2 == 1 and checks < 2 * BUSY_CHECKS
+
+    throttle = DeliveryThrottle(is_busy, lambda: 0.0, lambda: checks * 0.6 * QUIET_SECONDS)
+    asyncio.run(take_turns(throttle, done))
+    assert checks > 2 * BUSY_CHECKS, (
+        "the first of the checks without a call is within the quiet time after the last call"
+    )
 
 
 def test_a_cancelled_watcher_takes_no_turn() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from memsidecar.stores.contract import PendingCommand
 
-HANG_SECONDS = 40.0
+HANG_SECONDS = 300.0
 """A process without progress for this long counts as hung.
 
 It ends a test that would never end. It is no promise about speed: a wait returns as soon as its event happens.
