@@ -1,6 +1,7 @@
 """Compare the throughput of Adds with that of Adds while 50 callers watch their namespace.
 
-`python -m benchmarks.watchers ADDRESS` is those callers: one never reads, the others read until they are terminated.
+`python -m benchmarks.watchers` measures. `python -m benchmarks.watchers ADDRESS` is those callers: one never reads, the
+others read until they are terminated.
 """
 
 import asyncio
@@ -104,4 +105,7 @@ async def _read(stream: Any) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(watch(sys.argv[1]))
+    if sys.argv[1:]:
+        asyncio.run(watch(sys.argv[1]))
+    else:
+        print(*everything(FULL), sep="\n")
