@@ -42,7 +42,8 @@ const (
 	EventKind_EVENT_KIND_FACT EventKind = 6
 	// The rolling summary was updated through `sequence`; `id` is the summary's.
 	EventKind_EVENT_KIND_SUMMARY EventKind = 7
-	// A message, a session or a user was erased; `id` is the message's if it was a message.
+	// A message, a session or a user was erased; `sequence` is the message's if it was a message. No file has the names of
+	// what was erased: a stream that was not open at that time gets them empty, except for a message's session.
 	EventKind_EVENT_KIND_FORGOTTEN EventKind = 8
 	// Nothing happened. Its cursor is as good as that of an event.
 	EventKind_EVENT_KIND_HEARTBEAT EventKind = 9

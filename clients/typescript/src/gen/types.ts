@@ -174,7 +174,9 @@ export type PruneStrategy = "unspecified" | "recency" | "turns" | "window" | "im
  * - `"indexed"`: The index contains all messages through `sequence`.
  * - `"fact"`: A fact was stored, superseded or deleted; `id` is the fact's.
  * - `"summary"`: The rolling summary was updated through `sequence`; `id` is the summary's.
- * - `"forgotten"`: A message, a session or a user was erased; `id` is the message's if it was a message.
+ * - `"forgotten"`: A message, a session or a user was erased; `sequence` is the message's if it was a message. No
+ * file has the names of what was erased: a stream that was not open at that time gets them empty, except for a
+ * message's session.
  * - `"heartbeat"`: Nothing happened. Its cursor is as good as that of an event.
  */
 export type EventKind =

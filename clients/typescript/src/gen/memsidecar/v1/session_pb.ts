@@ -1182,7 +1182,8 @@ export enum EventKind {
   SUMMARY = 7,
 
   /**
-   * A message, a session or a user was erased; `id` is the message's if it was a message.
+   * A message, a session or a user was erased; `sequence` is the message's if it was a message. No file has the names of
+   * what was erased: a stream that was not open at that time gets them empty, except for a message's session.
    *
    * @generated from enum value: EVENT_KIND_FORGOTTEN = 8;
    */
