@@ -31,10 +31,14 @@ from memsidecar_client.v1.knowledge_pb2 import (
 from memsidecar_client.v1.memory_pb2 import Added, AddStreamRequest, PruneStrategy, SearchHit, SearchMode
 from memsidecar_client.v1.message_pb2 import Message, Role, RoleNumbers, Scope, ScoreParts, SessionStats, ToolCall
 from memsidecar_client.v1.session_pb2 import (
+    ArchivedSession,
     ArchiveRecord,
+    Calibration,
     ErasureReceipt,
     EventKind,
     ImportRequest,
+    Retention,
+    RetentionLimits,
     Session,
     SessionPolicy,
 )
@@ -43,9 +47,11 @@ __all__ = [
     "AddStreamRequest",
     "Added",
     "ArchiveRecord",
+    "ArchivedSession",
     "Artifact",
     "AsyncClient",
     "BuildContextResponse",
+    "Calibration",
     "Client",
     "Degradation",
     "Document",
@@ -63,6 +69,8 @@ __all__ = [
     "Pattern",
     "PruneStrategy",
     "Receipt",
+    "Retention",
+    "RetentionLimits",
     "Role",
     "RoleNumbers",
     "Scope",

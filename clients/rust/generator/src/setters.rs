@@ -154,7 +154,10 @@ fn value(field: &FieldDescriptorProto) -> String {
 fn in_oneof(message: &str, field: &FieldDescriptorProto) -> String {
     assert_eq!(message, "ArchiveRecord", "another oneof needs its own name here");
     let (first, rest) = field.name().split_at(1);
-    format!("Some(archive_record::Record::{}{rest}({first}{rest}))", first.to_uppercase())
+    format!(
+        "Some(archive_record::Record::{}{rest}({first}{rest}))",
+        first.to_uppercase()
+    )
 }
 
 fn is_repeated(field: &FieldDescriptorProto) -> bool {
