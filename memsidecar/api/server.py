@@ -31,6 +31,9 @@ LAST_CALLS_SECONDS = 1.0
 "Calls that arrive when the drain ends get their error within this time. gRPC would cancel them, without details."
 MAX_CONNECTION_CALLS = 64
 "Calls of one connection, in addition to streams. Further calls wait in the client."
+MAX_CONNECTION_WATCHERS = 32
+"""Watchers of one connection, in addition. Each stream that a connection may have is a place that it can occupy in
+gRPC's queue."""
 MAX_UNACCEPTED_CALLS = 8_000
 """Calls in gRPC's queue, about 27 KB each. One more is rejected without error details, whichever client it is from.
 
@@ -140,7 +143,8 @@ class Server:
         self._tls = tls
         # gRPC's own rejection of a large request has no error details, so its limit is higher than ours.
         hard_bytes = HARD_REQUEST_BYTES_FACTOR * max_request_bytes
-        streams = MAX_CONNECTION_CALLS + factory.limits.streams.limit + factory.limits.watchers.limit
+        watchers = min(MAX_CONNECTION_WATCHERS, factory.limits.watchers.limit)
+        streams = MAX_CONNECTION_CALLS + factory.limits.streams.limit + watchers
         if factory.admission.is_unrestricted:
             self._main = _server(hard_bytes, streams)
         else:
