@@ -21,7 +21,7 @@ from memsidecar.layers.summaries.store import SummaryStore
 from memsidecar.layers.summaries.task import SummaryTask
 from memsidecar.layers.summaries.update import SummaryPolicy, SummarySchedule, SummaryUpdater
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.stores.contract import LogEntries, Owner
+from memsidecar.stores.contract import LogEntries, MessageWritten, Owner
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.tokens.registry import Counters
 from memsidecar.v1.message_pb2 import Message
@@ -36,7 +36,7 @@ QUIET = SessionKey("quiet", "s")
 
 @dataclass
 class RecordedTask:
-    """A task, and the namespaces and sizes of its batches in the order of all tasks."""
+    """A task, and the namespaces and messages of its batches in the order of all tasks."""
 
     task: Task
     batches: list[tuple[str, int]]
@@ -46,7 +46,7 @@ class RecordedTask:
         return self.task.position(namespace)
 
     def process(self, namespace: str, entries: LogEntries) -> None:
-        self.batches.append((namespace, len(entries)))
+        self.batches.append((namespace, sum(isinstance(entry, MessageWritten) for entry in entries)))
         self.task.process(namespace, entries)
 
     def maintain(self, idle: bool) -> bool:
