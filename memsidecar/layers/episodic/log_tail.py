@@ -142,7 +142,9 @@ class LogTail:
             )
 
     def _must_read_again(self, position: int) -> bool:
-        return self._segments[0].after > position or Degradation.EMBEDDER in self._segments[-1].degraded
+        # Not only the last one: entries without content may follow, of facts, which the index does not wait for.
+        lacks_vectors = any(Degradation.EMBEDDER in segment.degraded for segment in self._segments)
+        return self._segments[0].after > position or lacks_vectors
 
 
 def journal_fallback(journal: Journal, scope: SearchScope) -> Iterator[LogEntry]:
