@@ -171,7 +171,7 @@ class WatchHub:
                 self._rest()
 
     def _rest(self) -> None:
-        """Stop to listen: nobody watches."""
+        """Unsubscribe after the last watcher."""
         if self._unsubscribe is not None and self._index_poll is not None:
             self._unsubscribe()
             self._index_poll.cancel()
@@ -193,7 +193,7 @@ class WatchHub:
                 feed.committed([each for each in changes.erasures if each.owner.namespace == namespace])
 
     async def _poll_index(self) -> None:
-        """Wake watchers when the index has advanced. The index tells nobody that it has."""
+        """Wake watchers when the index has advanced. The index sends no notification."""
         while True:
             await asyncio.sleep(INDEX_POLL_SECONDS)
             for namespace, feed in list(self._feeds.items()):

@@ -1,8 +1,9 @@
 """Tombstones: what was forgotten, as keyed digests of its names.
 
 A tombstone must not tell whom it is about. Its digest is keyed with random bytes that the journal holds, so that the
-digests of two journals cannot be compared, and no table of digests can be prepared. Whoever reads the journal's file
-has the key, too, and can ask whether a name that he knows was forgotten. That cannot be avoided: an import asks it.
+digests of two journals cannot be compared, and no table of digests can be prepared. A program that reads the
+journal's file has the key, too, and can ask whether a name that it knows was forgotten. That cannot be avoided: an
+import asks it.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,10 +1,16 @@
 """Acknowledged messages are found at once, and ranked by the same scores as indexed ones."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsidecar.layers.episodic import EpisodicLimits
+from memsidecar.layers.episodic.log_tail import LogTail, TailSegment, TailSegments
+from memsidecar.layers.episodic.query import Degradation
+from memsidecar.stores.contract import IndexBatch
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.context_pb2 import DEGRADATION_INDEX_UNAVAILABLE
 from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_USER, Scope
@@ -118,3 +124,15 @@ def test_a_stuck_index_recovers_without_duplicates() -> None:
         table = index.open("default", generation.number)
         assert table is not None and table.stats().rows == 5
         assert len(memory.find("tea", user_id="u", mode=pb.SEARCH_MODE_KEYWORD)) == 5
+
+
+def test_a_segment_without_vectors_is_read_again_although_others_follow_it() -> None:
+    """Entries of facts may follow the messages, and the index never passes them if nothing else is written."""
+    table: Any = SimpleNamespace(position=0)
+    tail, batch = LogTail(), IndexBatch()
+    without_vectors = TailSegment(0, 5, batch, frozenset({Degradation.EMBEDDER}))
+    first = tail.after(table, 1, lambda _: TailSegments([without_vectors, TailSegment(5, 6, batch)], truncated=False))
+    assert first.degraded == {Degradation.EMBEDDER}
+    table.position = 4
+    again = tail.after(table, 1, lambda after: TailSegments([TailSegment(after, 6, batch)], truncated=False))
+    assert again.degraded == frozenset()

@@ -251,6 +251,20 @@ def test_a_migration_keeps_all_rows(folder: Path, downgrade: Callable[[Path], No
     check_every_table(folder, last_lsn)
 
 
+def test_the_task_of_large_messages_continues_where_the_task_of_all_messages_was(folder: Path) -> None:
+    with opened(folder) as journal:
+        append(journal, draft("one"), draft("two"))
+        execute(journal, AdvanceWatermark("semantic.facts", "default", 2))
+        execute(journal, AddDeadLetter("semantic.facts", "default", 1, "Reason"))
+        execute(journal, AddDeadLetter("semantic.facts/harmless", "default", 2, "attempt"))
+    downgrade_to_version_6(folder)
+    with opened(folder) as journal:
+        for task in ("semantic.facts", "semantic.facts.large"):
+            assert journal.watermark(task, "default") == 2
+            assert [letter.lsn for letter in journal.dead_letters(task)] == [1]
+            assert [letter.lsn for letter in journal.dead_letters(f"{task}/harmless")] == [2]
+
+
 @pytest.mark.parametrize("done", range(1, migrations.VERSION_5.count("ALTER TABLE")))
 def test_a_migration_that_is_killed_while_renaming_is_rolled_back(folder: Path, done: int) -> None:
     fill_every_table(folder)
