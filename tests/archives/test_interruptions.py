@@ -22,7 +22,9 @@ ENVIRON = {"PYTHONPATH": ":".join(sys.path)}
 
 
 def begin(address: str, command: str, *arguments: str) -> subprocess.Popen[bytes]:
-    line = [sys.executable, "-m", "memsidecar", command, "--address", address, *arguments]
+    # Kills may follow each other faster than a busy machine makes progress: that is not what ends a command here.
+    patience = ("--timeout", str(HANG_SECONDS))
+    line = [sys.executable, "-m", "memsidecar", command, "--address", address, *patience, *arguments]
     return subprocess.Popen(line, env=ENVIRON, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
