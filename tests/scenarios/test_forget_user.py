@@ -41,7 +41,11 @@ def test_a_forgotten_user_leaves_no_text_and_no_name_in_any_file(
     fill(client, namespace, user_id, secret)
     assert files_with(sidecar.data_dir, secret) and files_with(sidecar.data_dir, user_id)
     forget(client, namespace, user_id)
-    until(lambda: not files_with(sidecar.data_dir, secret) and not files_with(sidecar.data_dir, user_id))
+
+    def found() -> list[str]:
+        return files_with(sidecar.data_dir, secret) + files_with(sidecar.data_dir, user_id)
+
+    until(lambda: not found(), "no file has the secret or the user", progress=found)
 
 
 def test_the_receipt_counts_what_the_dry_run_counted(client: Client, namespace: str) -> None:

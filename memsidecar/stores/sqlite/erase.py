@@ -93,7 +93,7 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
         transaction.save_session(cleared)
     transaction.events.append(CommitEvent(command.key, cleared, reload=True))
     purges: list[Purge] = [head.row_id, *_delete(transaction, command.key.namespace, plan)]
-    return PendingPurge(purges, Erased(cleared, plan.counts))
+    return PendingPurge(purges, Erased(cleared, plan.counts), erases_names=True)
 
 
 def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
@@ -105,7 +105,7 @@ def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
         newest_us = _newest_us(transaction.connection, [session.row_id for session in sessions], plan)
         add_tombstones(transaction, command.namespace, forgotten, newest_us)
     if not any(plan.counts) and not _has_owner(transaction.connection, command):
-        return PendingPurge([], erased)  # waits for what an earlier call left to purge
+        return PendingPurge([], erased, erases_names=True)  # waits for what an earlier call left to purge
     namespace, row_ids = command.namespace, json.dumps([session.row_id for session in sessions])
     size = sum(session.bytes for session in sessions)
     transaction.reserve_quota(namespace, Usage(-plan.counts.sessions, -plan.counts.messages, -size))
@@ -121,7 +121,7 @@ def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
     transaction.events.append(CommitEvent(SessionKey(namespace, ""), None, reload=True))
     purges: list[Purge] = [*(session.row_id for session in sessions), *_delete(transaction, namespace, plan)]
     _log_deletion(transaction, 0, Owner(namespace, command.user_id))
-    return PendingPurge(purges, erased)
+    return PendingPurge(purges, erased, erases_names=True)
 
 
 def _newest_us(connection: sqlite3.Connection, sessions: Sequence[int], plan: _ErasurePlan) -> int:
@@ -205,14 +205,14 @@ def _counts(
 
 def _erase_without_session(transaction: Transaction, command: Erase, plan: _ErasurePlan) -> PendingPurge | Erased:
     orphans = _delete(transaction, command.key.namespace, plan)
+    erased = Erased(None, plan.counts)
     if plan.records:
         transaction.events.append(CommitEvent(command.key, None, reload=True))
     if command.delete_session:
         transaction.logged_namespaces.add(command.key.namespace)
         transaction.add_statement(_DELETE_OWNER_SESSION, *command.key)
         _log_deletion(transaction, 0, Owner(command.key.namespace, "", command.key.session_id))
-    erased = Erased(None, plan.counts)
-    return PendingPurge(orphans, erased) if orphans else erased
+    return PendingPurge(orphans, erased, erases_names=True) if orphans else erased
 
 
 def _delete(transaction: Transaction, namespace: str, plan: _ErasurePlan) -> list[OrphanedTexts]:

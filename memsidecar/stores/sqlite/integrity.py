@@ -19,14 +19,14 @@ from memsidecar.stores.sqlite.connection import (
 )
 from memsidecar.stores.sqlite.data_dir import Ballast, DirectoryLock, HighWaterMark, LogPosition, sync_directory
 from memsidecar.stores.sqlite.migrations import BYTES_VERSION, NAMES_VERSION, RECORDS_VERSION, migrate, version_of
+from memsidecar.stores.sqlite.page_slack import NAMED_TABLES
 from memsidecar.stores.sqlite.rows import JOIN_BODY, JOIN_DISPLAYED_BODY, position_of
 from memsidecar.stores.sqlite.schema import DOCUMENT_BYTES, RECORD_BYTES, SESSION_BYTES
 
 FILE_NAME = "journal.db"
 OPEN_CHECK_SECONDS = 0.25
-_NAMED = """SELECT name FROM sqlite_master
-  WHERE name IN ('sessions', 'policies', 'documents', 'records', 'notes', 'owners')"""
-"Tables with the names of stored data. A damaged name in an index of them would hide that data."
+_NAMED = f"SELECT name FROM sqlite_master WHERE name IN {(*NAMED_TABLES, 'notes')}"
+"Tables with names, `notes` under its earlier name. A damaged name in an index of them would hide data."
 
 _WRONG_SUMS = """SELECT s.namespace, s.session_id FROM sessions s LEFT JOIN (
     SELECT session, sum(flags & 1) AS pruned, sum(1 - (flags & 1)) AS displayed, max(sequence) AS last,

@@ -56,6 +56,7 @@ from memsidecar.stores.sqlite.data_dir import (
 from memsidecar.stores.sqlite.erase import read_erasure_counts
 from memsidecar.stores.sqlite.group_commit import Committer
 from memsidecar.stores.sqlite.integrity import FILE_NAME, open_with_room
+from memsidecar.stores.sqlite.page_slack import SlackCleaner
 from memsidecar.stores.sqlite.reader import Reader
 from memsidecar.stores.sqlite.rows import last_lsn
 from memsidecar.stores.sqlite.writer import Writer
@@ -92,12 +93,13 @@ class SqliteJournal:
             opened.callback(lock.release)
             ballast = Ballast(directory / "ballast", ballast_bytes)
             mark = opened.enter_context(closing(HighWaterMark(directory / "journal.mark")))
+            slack = opened.enter_context(closing(SlackCleaner(self._path)))
             connection = open_with_room(self._path, mark, ballast)
             opened.callback(ballast.restore)  # after the write-ahead log is deleted, so that the next start has room
             opened.enter_context(closing(connection))
             with translated(self._path):
                 self._writer = Writer(
-                    connection, self._path, mark, ballast, checkpoint_bytes=checkpoint_bytes, quotas=quotas
+                    connection, self._path, mark, ballast, slack, checkpoint_bytes=checkpoint_bytes, quotas=quotas
                 )
                 self._reader = opened.enter_context(closing(Reader(self._path, read_connections)))
             self._committer = opened.enter_context(

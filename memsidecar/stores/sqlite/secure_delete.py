@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import sqlite3
 import time
 from collections import deque
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 from memsidecar.domain.errors import DataCorrupted, DiskFull, Overloaded, SidecarError
 from memsidecar.stores.contract import PendingCommand
 from memsidecar.stores.sqlite.connection import rolled_back, translated
+from memsidecar.stores.sqlite.page_slack import SlackCleaner
 from memsidecar.stores.sqlite.transaction import Transaction
 from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, estimate_pages
 
@@ -20,6 +22,9 @@ log = logging.getLogger(__name__)
 MAX_ROWS_PER_STEP = 256
 RETRY_SECONDS = 0.2
 MAX_WAIT_SECONDS = 5.0
+NEVER = math.inf
+CLEAN_DELAY_SECONDS = 60.0
+"How long copies of the ids of single deleted facts and documents may stay: their search takes 30 ms for 100,000 facts."
 
 # Rows are emptied and not deleted. Where rows are deleted SQLite merges pages, and a page that it builds anew keeps in
 # its unused part what was there before: text of neighbours, which no later erasure of theirs would reach, and which
@@ -57,6 +62,8 @@ class PendingPurge(NamedTuple):
 
     purges: Sequence[Purge]
     result: Any
+    erases_names: bool = False
+    "Whether the command also waits until no copy of a deleted name is left (`page_slack`)."
 
 
 def orphan_texts(transaction: Transaction, orphans: Sequence[OrphanedTexts]) -> Sequence[OrphanedTexts]:
@@ -79,11 +86,13 @@ class PurgeQueue:
         path: Path,
         disk_guard: DiskSpaceGuard,
         checkpointer: Checkpointer,
+        slack: SlackCleaner,
     ) -> None:
         self._connection = connection
         self._path = path
         self._disk_guard = disk_guard
         self._checkpointer = checkpointer
+        self._slack = slack
         self._queue = deque(_unfinished(connection))
         self._waiting: list[tuple[PendingCommand, Any]] = []
         self._waiting_since = 0.0
@@ -91,6 +100,7 @@ class PurgeQueue:
         # A crash may have come between the last purge and the truncation of the write-ahead log. The truncation also
         # syncs what was recovered from the log, so that a retried Add may be acknowledged as a duplicate.
         self._needs_truncation = True
+        self._clean_at = 0.0
 
     def add(self, pending: PendingCommand, purge: PendingPurge) -> None:
         if not self._waiting:
@@ -98,12 +108,13 @@ class PurgeQueue:
         self._queue.extend(purge.purges)
         self._waiting.append((pending, purge.result))
         self._needs_truncation = True
+        self._clean_at = min(self._clean_at, 0.0 if purge.erases_names else time.monotonic() + CLEAN_DELAY_SECONDS)
 
     def step(self) -> float | None:
         """Do one step; return in how many seconds the next is due, None if there is nothing to do."""
         if not self._needs_truncation:
             self._disk_guard.restore_ballast()
-            return None
+            return self._wait_to_clean()
         try:
             self._advance()
         except DiskFull:
@@ -118,6 +129,14 @@ class PurgeQueue:
         except DataCorrupted as damage:
             self._give_up(damage)
         return 0.0
+
+    def _wait_to_clean(self) -> float | None:
+        """Return in how many seconds names are to be cleaned, None if none was deleted."""
+        if self._clean_at == NEVER:
+            return None
+        delay = max(0.0, self._clean_at - time.monotonic())
+        self._needs_truncation = not delay
+        return delay
 
     def _refuse_overdue(self, obstacle: SidecarError) -> None:
         """Refuse the commands that have waited for long; their bytes are purged later."""
@@ -140,7 +159,7 @@ class PurgeQueue:
         """Stop purging until the next start; the tables still have what is to be purged."""
         log.error("purging cannot continue: %s", damage)
         self._queue.clear()
-        self._needs_truncation = False
+        self._needs_truncation, self._clean_at = False, NEVER
         self.refuse_all(damage)
 
     def _advance(self) -> None:
@@ -217,6 +236,9 @@ class PurgeQueue:
 
     def _finish(self) -> None:
         self._checkpointer.truncate()
+        if self._clean_at <= time.monotonic():
+            self._slack.clean(self._connection)
+            self._clean_at = NEVER
         self._needs_truncation = False
         waiting, self._waiting = self._waiting, []
         for pending, result in waiting:

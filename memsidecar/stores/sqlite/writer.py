@@ -46,6 +46,7 @@ from memsidecar.stores.sqlite.erase import erase, erase_user
 from memsidecar.stores.sqlite.erase_messages import expire_messages, forget_messages
 from memsidecar.stores.sqlite.imports import import_document, import_records, import_session
 from memsidecar.stores.sqlite.message_import import import_messages
+from memsidecar.stores.sqlite.page_slack import SlackCleaner
 from memsidecar.stores.sqlite.records import delete_record, upsert_records
 from memsidecar.stores.sqlite.rows import position_of
 from memsidecar.stores.sqlite.schema import id_hash
@@ -101,6 +102,7 @@ class Writer:
         path: Path,
         mark: HighWaterMark,
         ballast: Ballast,
+        slack: SlackCleaner,
         *,
         checkpoint_bytes: int,
         quotas: QuotaLookup,
@@ -110,7 +112,7 @@ class Writer:
         self._mark = mark
         self._checkpointer = Checkpointer(connection, path, checkpoint_bytes)
         self._disk_guard = DiskSpaceGuard(connection, path, ballast, self._checkpointer)
-        self.purges = PurgeQueue(connection, path, self._disk_guard, self._checkpointer)
+        self.purges = PurgeQueue(connection, path, self._disk_guard, self._checkpointer, slack)
         self._heads: dict[SessionKey, SessionHead] = {}
         self._seen_ids = SeenIds(MAX_SEEN_IDS)
         self.quota_usage = QuotaUsage(connection, quotas)
