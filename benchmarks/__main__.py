@@ -1,7 +1,7 @@
 """Measure, print, and write the figures to a file: `python -m benchmarks [quick] [SECTION ...]`.
 
-The sections are calls, retrieval, context and hostile. Without one, all of them run. Only a full run updates the
-repository's results, one section at a time; a quick run only verifies that the benchmarks work.
+The sections are calls, retrieval, context, hostile, watchers and erasures. Without one, all of them run. Only a full
+run updates the repository's results, one section at a time; a quick run only verifies that the benchmarks work.
 """
 
 import json
@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import hostile, measuring
+from benchmarks import erasures, hostile, measuring, watchers
 from benchmarks.context import building as context
 from benchmarks.measuring import Bench, Result
 from benchmarks.report import RESULTS, table, update_readme
@@ -21,7 +21,10 @@ from benchmarks.restart import restarted
 from benchmarks.retrieval import measuring as retrieval
 from benchmarks.servers import LOAD
 
-CALLS, RETRIEVAL, CONTEXT, HOSTILE = SECTIONS = ("calls", "retrieval", "context", "hostile")
+CALLS, RETRIEVAL, CONTEXT = "calls", "retrieval", "context"
+BESIDE_OTHERS = {"hostile": hostile, "watchers": watchers, "erasures": erasures}
+"Sections that compare calls with the same calls while something else happens."
+SECTIONS = (CALLS, RETRIEVAL, CONTEXT, *BESIDE_OTHERS)
 
 
 def main() -> int:
@@ -40,9 +43,10 @@ def main() -> int:
         _keep(quick, {RETRIEVAL: _retrieval_report(_measured(_retrieval(quick)))})
     if CONTEXT in sections:
         _keep(quick, {CONTEXT: {"results": _plain(_measured(_contexts(quick)))}})
-    if HOSTILE in sections:
-        effort = hostile.QUICK if quick else hostile.FULL
-        _keep(quick, {HOSTILE: {"results": _plain(_measured(hostile.everything(effort)))}})
+    for name, module in BESIDE_OTHERS.items():
+        if name in sections:
+            effort = module.QUICK if quick else module.FULL
+            _keep(quick, {name: {"results": _plain(_measured(module.everything(effort)))}})
     return 0
 
 

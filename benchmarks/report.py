@@ -6,6 +6,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results.json"
 README = ROOT / "README.md"
+TITLES = {
+    "context": "Contexts",
+    "hostile": "Another user sends hostile texts of 128 KB without end",
+    "watchers": "Others watch the namespace",
+    "erasures": "10,000 messages of another user are erased meanwhile",
+}
 BEGIN, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
 
@@ -19,10 +25,9 @@ def table(report: dict[str, Any]) -> str:
     if retrieval := report.get("retrieval"):
         beside = ", ".join(f"{name} {number}" for name, number in retrieval["versions"].items())
         lines += ["", f"Retrieval, beside {beside}:", "", *_rows(retrieval["results"])]
-    if context := report.get("context"):
-        lines += ["", "Contexts:", "", *_rows(context["results"])]
-    if hostile := report.get("hostile"):
-        lines += ["", "Another user sends hostile texts of 128 KB without end:", "", *_rows(hostile["results"])]
+    for name, title in TITLES.items():
+        if section := report.get(name):
+            lines += ["", f"{title}:", "", *_rows(section["results"])]
     return "\n".join(lines)
 
 

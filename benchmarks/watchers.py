@@ -1,7 +1,7 @@
 """Compare the throughput of Adds with that of Adds while 50 callers watch their namespace.
 
-`python -m benchmarks.watchers` measures. `python -m benchmarks.watchers ADDRESS` is those callers: one never reads, the
-others read until they are terminated.
+`python -m benchmarks.watchers` measures. `python -m benchmarks.watchers ADDRESS` is those callers: one never reads, one
+cancels its stream and opens another, again and again, and the others read until they are terminated.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from memsidecar.v1.session_pb2 import WatchRequest, WatchResponse
 WATCHERS = 50
 CALLERS, CONNECTIONS = 32, 4
 MAX_ADDS_PER_SECOND = 8_000
+RECONNECT_SECONDS = 0.1
 WATCH = "/memsidecar.v1.SessionService/Watch"
 
 
@@ -62,7 +63,7 @@ def _adds(server: Running, folder: Path, effort: WatchEffort, seed: int) -> Figu
 def compared(alone: list[Figures], watched: list[Figures]) -> Result:
     ratios = [after.calls_per_second / before.calls_per_second for before, after in zip(alone, watched, strict=True)]
     return Result(
-        f"Add, calls a second with {WATCHERS} watchers of which one never reads / without",
+        f"Add, calls a second with {WATCHERS} watchers (one never reads, one reconnects again and again) / without",
         statistics.median(ratios),
         0.9,
         details={
@@ -92,16 +93,24 @@ async def watch(address: str) -> None:
         call: Any = channel.unary_stream(
             WATCH, request_serializer=WatchRequest.SerializeToString, response_deserializer=WatchResponse.FromString
         )
-        streams = [call(WatchRequest()) for _ in range(WATCHERS)]
+        streams = [call(WatchRequest()) for _ in range(WATCHERS - 1)]
         for stream in streams:
             await stream.read()
         print("watching", flush=True)
-        await asyncio.gather(*(_read(stream) for stream in streams[1:]))
+        await asyncio.gather(_reconnect(call), *(_read(stream) for stream in streams[1:]))
 
 
 async def _read(stream: Any) -> None:
     while await stream.read() is not grpc.aio.EOF:
         pass
+
+
+async def _reconnect(call: Any) -> None:
+    while True:
+        stream = call(WatchRequest())
+        await stream.read()
+        await asyncio.sleep(RECONNECT_SECONDS)
+        stream.cancel()
 
 
 if __name__ == "__main__":

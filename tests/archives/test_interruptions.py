@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.v1.session_pb2 import ExportRequest
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from memsidecar.v1.session_pb2 import ExportRequest, ListSessionsRequest
 from tests.archives.conftest import FLAGS
 from tests.archives.filled_memory import differences, export_records, fill, settle
+from tests.scenarios.conversation import Conversation
 from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.process import Client, SidecarProcess
 from tests.support.waiting import HANG_SECONDS, until
@@ -78,9 +80,63 @@ def test_killed_commands_are_repeated(filled: Client, empty: Client, tmp_path: P
     check_killed_commands(filled, empty, tmp_path, 2)
 
 
+@pytest.fixture
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """Return a client of a sidecar whose archive has several checkpoints."""
+    with SidecarProcess(tmp_path_factory.mktemp("archives") / "large", *FLAGS) as sidecar, sidecar.client() as client:
+        until_index_is_ready(sidecar)
+        conversation = Conversation(client, "long")
+        for first in range(0, 6_000, 500):
+            conversation.add_batch(*(Message(role=ROLE_USER, content=f"line {first + at}") for at in range(500)))
+        fill(client)
+        yield client
+
+
 @pytest.mark.long
-def test_commands_that_are_killed_often_are_repeated(filled: Client, empty: Client, tmp_path: Path) -> None:
-    check_killed_commands(filled, empty, tmp_path, 20)
+def test_an_export_that_is_killed_often_is_resumed(large: Client, empty: Client, tmp_path: Path) -> None:
+    file, cursor = tmp_path / "memory.jsonl.gz", tmp_path / "memory.jsonl.gz.partial.cursor"
+    kills = 0
+    while kills < 20:
+        file.unlink(missing_ok=True)
+        before = cursor.read_bytes() if cursor.exists() else b""
+        export = begin(large.address, "export", "--out", str(file), *(["--resume"] if before else []))
+        until(lambda: export.poll() is not None or cursor.exists() and cursor.read_bytes() != before)
+        kills += export.poll() is None
+        kill(export)
+    resume = ["--resume"] if cursor.exists() else []
+    assert finish(begin(large.address, "export", "--out", str(file), *resume))[0] == 0
+    assert finish(begin(empty.address, "import", str(file)))[0] == 0
+    settle(empty)
+    assert differences(large, empty) == []
+
+
+@pytest.mark.long
+def test_an_import_that_is_killed_often_is_repeated(large: Client, empty: Client, tmp_path: Path) -> None:
+    """An import that was completed between two kills is followed by one into another namespace."""
+    file = tmp_path / "memory.jsonl"
+    assert finish(begin(large.address, "export", "--out", str(file)))[0] == 0
+    kills, namespace = 0, 0
+    while kills < 20:
+        before = message_count(empty, f"n{namespace}")
+        importer = begin(empty.address, "import", "--namespace", f"n{namespace}", str(file))
+        until(lambda: importer.poll() is not None or message_count(empty, f"n{namespace}") > before)
+        if importer.poll() is None:
+            kills += 1
+        else:
+            namespace += 1
+        kill(importer)
+    for number in range(namespace + 1):
+        code, errors = finish(begin(empty.address, "import", "--namespace", f"n{number}", str(file)))
+        assert code == 0, errors
+        settle(empty, f"n{number}")
+        assert differences(large, empty, ("", f"n{number}")) == []
+
+
+def message_count(client: Client, namespace: str) -> int:
+    return sum(
+        session.stats.message_count + session.stats.pruned_count
+        for session in client.sessions.ListSessions(ListSessionsRequest(namespace=namespace)).sessions
+    )
 
 
 def check_killed_sidecars(folder: Path, count: int) -> None:

@@ -1,10 +1,14 @@
-"""Compare Adds with the same Adds while retention erases 10,000 messages: `python -m benchmarks.retention`."""
+"""Compare Adds with the same Adds while 10,000 messages are erased, by retention and by ForgetUser.
+
+`python -m benchmarks.erasures`
+"""
 
 import random
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count
@@ -25,25 +29,26 @@ SESSIONS = 20
 BATCH_MESSAGES = 250
 ADDS_PER_SECOND = 200.0
 CALLERS = 4
+USER = "forgotten"
 QUIET = ("--log-calls", "none")
 LAST = session_pb2.Retention(messages=session_pb2.RetentionLimits(max_count=1))
 
 
 @dataclass(frozen=True)
-class RetentionEffort:
+class ErasureEffort:
     rounds: int
     seconds: float
 
 
-FULL = RetentionEffort(rounds=5, seconds=8.0)
-QUICK = RetentionEffort(rounds=1, seconds=1.0)
+FULL = ErasureEffort(rounds=5, seconds=8.0)
+QUICK = ErasureEffort(rounds=1, seconds=1.0)
 
 
 class Tenants:
     """One tenant adds at an even rate. The messages of another, in a new namespace each time, are erased."""
 
-    def __init__(self, server: Running, folder: Path, effort: RetentionEffort, channel: grpc.Channel) -> None:
-        self._server, self._folder, self._effort = server, folder, effort
+    def __init__(self, server: Running, folder: Path, effort: ErasureEffort, channel: grpc.Channel) -> None:
+        self.server, self._folder, self._effort = server, folder, effort
         self._numbers = count(1)
         self._memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         self._sessions: Any = session_pb2_grpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call]
@@ -52,7 +57,7 @@ class Tenants:
         adds = int(self._effort.seconds * ADDS_PER_SECOND) + 10
         path = requests.write(self._folder / "adds", requests.adds(adds, ["a", "b", "c", "d"], next(self._numbers)))
         shape = Shape(CALLERS, CALLERS, self._effort.seconds, ADDS_PER_SECOND)
-        return self._server.load("Add", path, shape, repeat=False).p99_us
+        return self.server.load("Add", path, shape, repeat=False).p99_us
 
     def fill(self) -> str:
         """Add the messages that will be erased, and return their namespace."""
@@ -62,39 +67,50 @@ class Tenants:
             messages = [requests.message(source) for _ in range(BATCH_MESSAGES)]
             session_id = f"s{batch % SESSIONS}"
             self._memory.AddBatch(
-                pb.AddBatchRequest(namespace=namespace, session_id=session_id, messages=messages), timeout=60
+                pb.AddBatchRequest(namespace=namespace, user_id=USER, session_id=session_id, messages=messages),
+                timeout=60,
             )
-        until_quiet(self._server)
+        until_quiet(self.server)
         return namespace
 
     def retain(self, namespace: str) -> None:
         policy = session_pb2.SessionPolicy(retention=LAST)
         self._sessions.SetPolicy(session_pb2.SetPolicyRequest(namespace=namespace, policy=policy), timeout=60)
 
+    def forget(self, namespace: str) -> None:
+        self._sessions.ForgetUser(session_pb2.ForgetUserRequest(namespace=namespace, user_id=USER), timeout=60)
+
     def left(self, namespace: str) -> int:
         listed = self._sessions.ListSessions(session_pb2.ListSessionsRequest(namespace=namespace), timeout=60)
         return sum(session.stats.message_count for session in listed.sessions)
 
 
-def everything(effort: RetentionEffort) -> Iterator[Result]:
-    alone, meanwhile, erased = [], [], []
+def everything(effort: ErasureEffort) -> Iterator[Result]:
     with ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="memsidecar-bench-")))
-        server = opened.enter_context(sidecar(folder / "data", "--retention-interval-seconds", "0.1", *QUIET))
+        server = opened.enter_context(sidecar(folder / "data", "--retention-interval-seconds", "1", *QUIET))
         tenants = Tenants(server, folder, effort, opened.enter_context(grpc.insecure_channel(server.address)))
         tenants.p99_us()
-        for _ in range(effort.rounds):
+        yield _compared("retention erases", tenants, tenants.retain, effort.rounds)
+        yield _compared("ForgetUser erases 10,000 messages", tenants, tenants.forget, effort.rounds)
+
+
+def _compared(what: str, tenants: Tenants, erase: Callable[[str], None], rounds: int) -> Result:
+    alone, meanwhile, erased = [], [], []
+    with ThreadPoolExecutor(1) as background:
+        for _ in range(rounds):
             namespace = tenants.fill()
             alone.append(tenants.p99_us())
-            until_quiet(server)
-            tenants.retain(namespace)
+            until_quiet(tenants.server)
+            erasure = background.submit(erase, namespace)
             meanwhile.append(tenants.p99_us())
+            erasure.result()
             erased.append(ERASED_MESSAGES - tenants.left(namespace))
             while tenants.left(namespace) > SESSIONS:
                 time.sleep(0.1)
     before, during = statistics.median(alone), statistics.median(meanwhile)
     details = {"alone_p99_us": before, "meanwhile_p99_us": during, "erased_meanwhile": statistics.median(erased)}
-    yield Result("Add, p99 while retention erases / alone", during / before, 1.5, at_most=True, details=details)
+    return Result(f"Add, p99 while {what} / alone", during / before, 1.5, at_most=True, details=details)
 
 
 if __name__ == "__main__":
