@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -95,14 +96,15 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 @pytest.mark.long
 def test_an_export_that_is_killed_often_is_resumed(large: Client, empty: Client, tmp_path: Path) -> None:
     file, cursor = tmp_path / "memory.jsonl.gz", tmp_path / "memory.jsonl.gz.partial.cursor"
+
+    def saved() -> bytes:
+        return cursor.read_bytes() if cursor.exists() else b""
+
     kills = 0
     while kills < 20:
         file.unlink(missing_ok=True)
-        before = cursor.read_bytes() if cursor.exists() else b""
-        export = begin(large.address, "export", "--out", str(file), *(["--resume"] if before else []))
-        until(lambda: export.poll() is not None or cursor.exists() and cursor.read_bytes() != before)
-        kills += export.poll() is None
-        kill(export)
+        export = begin(large.address, "export", "--out", str(file), *(["--resume"] if saved() else []))
+        kills += killed_after_progress(export, saved)
     resume = ["--resume"] if cursor.exists() else []
     assert finish(begin(large.address, "export", "--out", str(file), *resume))[0] == 0
     assert finish(begin(empty.address, "import", str(file)))[0] == 0
@@ -117,19 +119,25 @@ def test_an_import_that_is_killed_often_is_repeated(large: Client, empty: Client
     assert finish(begin(large.address, "export", "--out", str(file)))[0] == 0
     kills, namespace = 0, 0
     while kills < 20:
-        before = message_count(empty, f"n{namespace}")
         importer = begin(empty.address, "import", "--namespace", f"n{namespace}", str(file))
-        until(lambda: importer.poll() is not None or message_count(empty, f"n{namespace}") > before)
-        if importer.poll() is None:
+        if killed_after_progress(importer, partial(message_count, empty, f"n{namespace}")):
             kills += 1
         else:
             namespace += 1
-        kill(importer)
     for number in range(namespace + 1):
         code, errors = finish(begin(empty.address, "import", "--namespace", f"n{number}", str(file)))
         assert code == 0, errors
         settle(empty, f"n{number}")
         assert differences(large, empty, ("", f"n{number}")) == []
+
+
+def killed_after_progress(process: subprocess.Popen[bytes], progress: Callable[[], object]) -> bool:
+    """Kill the process as soon as its progress changes; return False if it ended by itself."""
+    before = progress()
+    until(lambda: process.poll() is not None or progress() != before)
+    is_running = process.poll() is None
+    kill(process)
+    return is_running
 
 
 def message_count(client: Client, namespace: str) -> int:
