@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -80,7 +81,8 @@ def kill_while_forgetting(sidecar: SidecarProcess, number: int, chance: random.R
         for name in NAMES:
             with suppress(grpc.RpcError):
                 forget(here.conversation, name)
-        until(lambda: not files_with(sidecar.data_dir, canary))
+        found = partial(files_with, sidecar.data_dir, canary)
+        until(lambda: not found(), "no file has the canary", progress=found)
         contents = here.conversation.contents(include_pruned=True)
         assert KEPT in contents and not any(canary in content for content in contents)
         assert not any(canary in value for value in here.values(include_history=True))

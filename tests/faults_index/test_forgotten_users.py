@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -110,7 +111,8 @@ def kill_while_forgetting(sidecar: SidecarProcess, number: int, chance: random.R
         assert journal_with(sidecar.data_dir, canary) == []
         assert forget(client, "n", user_id, dry_run=True) == ErasureReceipt(dry_run=True)
         assert KnowledgeClient(client, "n", "ben", "kept").conversation.contents() == [KEPT]
-    until(lambda: not files_with(sidecar.data_dir, canary.beginning))
+    found = partial(files_with, sidecar.data_dir, canary.beginning)
+    until(lambda: not found(), "no file has the canaries", progress=found)
     return sum(returned)
 
 

@@ -1,5 +1,6 @@
 """ForgetMessage: nothing of the message is in any response or file, and the rest of the session stays."""
 
+from functools import partial
 from uuid import uuid4
 
 import pytest
@@ -97,7 +98,8 @@ def test_a_forgotten_message_leaves_no_text_in_any_file(
     counted.dry_run = False
     assert forget(here.conversation, "result") == counted
     forget(here.conversation, "call")
-    until(lambda: not files_with(sidecar.data_dir, secret))
+    found = partial(files_with, sidecar.data_dir, secret)
+    until(lambda: not found(), "no file has the secret", progress=found)
     assert here.ids() == [] and here.values(include_history=True) == []
 
 

@@ -2,8 +2,10 @@
 
 import random
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from itertools import count
 from pathlib import Path
 from struct import pack, unpack_from
 
@@ -11,7 +13,7 @@ import pytest
 
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.stores.contract import DeleteRecord, EraseUser, Journal, Owner, RecordKind
-from memsidecar.stores.sqlite import secure_delete
+from memsidecar.stores.sqlite import page_slack, records
 from memsidecar.stores.sqlite.connection import connect
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.page_slack import NAMED_TABLES, SlackCleaner
@@ -66,7 +68,7 @@ def test_the_response_to_an_erasure_means_that_there_is_no_copy(folder: Path) ->
 
 
 def test_after_other_deletions_no_copy_stays_for_long(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure_delete, "CLEAN_DELAY_SECONDS", 0.01)
+    monkeypatch.setattr(records, "CLEAN_LATER_SECONDS", 0.01)
     with opened(folder) as journal:
         upsert(journal, new_record(name="a"), new_record(name="b"))
         erase_a_session(journal)
@@ -76,11 +78,15 @@ def test_after_other_deletions_no_copy_stays_for_long(folder: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_names_of_forgotten_users_are_in_no_file(folder: Path, seed: int) -> None:
-    """Without a cleaner, one of these seeds at least left a name."""
+@pytest.mark.parametrize("pages_per_step", [1, page_slack.PAGES_PER_STEP])
+def test_names_of_forgotten_users_are_in_no_file(
+    folder: Path, seed: int, pages_per_step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a cleaner, most of these seeds left a name. Others write between its steps."""
+    monkeypatch.setattr(page_slack, "PAGES_PER_STEP", pages_per_step)
     chance = random.Random(seed)
     users: list[str] = []
-    with opened(folder) as journal:
+    with opened(folder) as journal, others_writing(journal):
         for number in range(150):
             users.append(f"user {chance.getrandbits(64):016x}")
             records = [new_record(name=f"{place}{'x' * chance.randrange(100)}") for place in range(4)]
@@ -89,6 +95,27 @@ def test_names_of_forgotten_users_are_in_no_file(folder: Path, seed: int) -> Non
                 forgotten = users.pop(chance.randrange(len(users)))
                 execute(journal, EraseUser("default", forgotten))
                 assert forgotten.encode() not in bytes_of(folder)
+
+
+@contextmanager
+def others_writing(journal: Journal) -> Iterator[None]:
+    ended = threading.Event()
+
+    def write() -> None:
+        for number in count():
+            if ended.is_set():
+                return
+            upsert(
+                journal, new_record(name=f"{number % 97}{'y' * (number * 31 % 90)}"), owner=Owner("default", "other")
+            )
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        writer.join()
 
 
 @pytest.fixture
@@ -109,6 +136,13 @@ def truncate(connection: sqlite3.Connection) -> None:
     assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
 
 
+def clean(cleaner: SlackCleaner, connection: sqlite3.Connection, written: Iterable[int] = ()) -> None:
+    cleaner.begin(connection)
+    while cleaner.step():
+        pass
+    cleaner.finish(connection, written)
+
+
 def test_the_writer_does_not_write_a_copy_again_from_its_cache(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("INSERT INTO policies VALUES ('default', 's', 1, 1, 'm', 0, NULL)")
     truncate(connection)
@@ -116,7 +150,7 @@ def test_the_writer_does_not_write_a_copy_again_from_its_cache(connection: sqlit
     connection.execute("PRAGMA shrink_memory")
     assert connection.execute("SELECT count(*) FROM policies").fetchone() == (1,)  # the copy is in the cache now
     with closing(SlackCleaner(path)) as cleaner:
-        cleaner.clean(connection)
+        clean(cleaner, connection)
         connection.execute("UPDATE policies SET model = 'n'")
         truncate(connection)
     assert COPY not in path.read_bytes()
@@ -127,21 +161,33 @@ def test_all_pages_are_reached(connection: sqlite3.Connection, path: Path) -> No
     before = path.read_bytes()
     assert before.count(b"user ") > 2 * 2_000, "SQLite leaves no copies any more: then there is nothing to clean"
     with closing(SlackCleaner(path)) as cleaner:
-        cleaner.clean(connection)
+        clean(cleaner, connection)
     assert path.read_bytes().count(b"user ") == 2 * 2_000
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-@pytest.mark.parametrize(("at", "value"), [(5, PAGE_BYTES), (3, PAGE_BYTES // 2), (8, 2)])
-def test_a_damaged_page_is_not_overwritten(connection: sqlite3.Connection, path: Path, at: int, value: int) -> None:
-    """The damaged values: the first row, the count of rows, a child."""
+def write_to_root(connection: sqlite3.Connection, path: Path, at: int, value: bytes | None = None) -> int:
+    """Overwrite bytes of the first page of `owners`, by default with its number; return that number."""
     (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'owners'").fetchone()
     with path.open("r+b") as file:
         file.seek((root - 1) * PAGE_BYTES + at)
-        file.write(pack(">I", root) if at == 8 else pack(">H", value))
+        file.write(value or pack(">I", root))
+    return int(root)
+
+
+def test_a_page_that_is_its_own_child_is_visited_once(connection: sqlite3.Connection, path: Path) -> None:
+    write_to_root(connection, path, 8)
+    with closing(SlackCleaner(path)) as cleaner:
+        clean(cleaner, connection)
+
+
+@pytest.mark.parametrize(("at", "value"), [(5, PAGE_BYTES), (3, PAGE_BYTES // 2)])
+def test_a_damaged_page_is_not_overwritten(connection: sqlite3.Connection, path: Path, at: int, value: int) -> None:
+    """The damaged values: the first row, the count of rows."""
+    root = write_to_root(connection, path, at, pack(">H", value))
     damaged = path.read_bytes()
     with closing(SlackCleaner(path)) as cleaner, pytest.raises(DataCorrupted):
-        cleaner.clean(connection)
+        clean(cleaner, connection)
     assert page(path.read_bytes(), root) == page(damaged, root)
 
 

@@ -25,7 +25,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.message_encoding import document_bytes, document_header
 from memsidecar.stores.sqlite.schema import LogKind
-from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, orphan_texts
+from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, OrphanedTexts, PendingPurge, orphan_texts
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
 
 # In the order of `_document_row`.
@@ -249,7 +249,7 @@ def delete_document(transaction: Transaction, command: DeleteDocument) -> Pendin
     if location is None or command.version not in (None, location.version):
         raise NotFound(f"there is no document {command.document_id!r}")
     orphans = _delete(transaction, command.owner.namespace, location)
-    return PendingPurge(orphans, DocumentDeleted(location.chunk_count))
+    return PendingPurge(orphans, DocumentDeleted(location.chunk_count), CLEAN_LATER_SECONDS)
 
 
 def delete_documents(

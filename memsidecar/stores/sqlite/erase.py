@@ -35,7 +35,7 @@ from memsidecar.stores.sqlite.record_rows import RecordLocation, find_records_of
 from memsidecar.stores.sqlite.records import delete_records
 from memsidecar.stores.sqlite.rows import find_bytes, find_head
 from memsidecar.stores.sqlite.schema import LogKind
-from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, Purge
+from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, OrphanedTexts, PendingPurge, Purge
 from memsidecar.stores.sqlite.tombstones import add_tombstones, newest_time_us
 from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
 from memsidecar.stores.tombstones import user_tombstones
@@ -93,7 +93,7 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
         transaction.save_session(cleared)
     transaction.events.append(CommitEvent(command.key, cleared, reload=True))
     purges: list[Purge] = [head.row_id, *_delete(transaction, command.key.namespace, plan)]
-    return PendingPurge(purges, Erased(cleared, plan.counts), erases_names=True)
+    return PendingPurge(purges, Erased(cleared, plan.counts), 0.0 if cleared is None else CLEAN_LATER_SECONDS)
 
 
 def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
@@ -105,7 +105,7 @@ def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
         newest_us = _newest_us(transaction.connection, [session.row_id for session in sessions], plan)
         add_tombstones(transaction, command.namespace, forgotten, newest_us)
     if not any(plan.counts) and not _has_owner(transaction.connection, command):
-        return PendingPurge([], erased, erases_names=True)  # waits for what an earlier call left to purge
+        return PendingPurge([], erased)  # waits for what an earlier call left to purge
     namespace, row_ids = command.namespace, json.dumps([session.row_id for session in sessions])
     size = sum(session.bytes for session in sessions)
     transaction.reserve_quota(namespace, Usage(-plan.counts.sessions, -plan.counts.messages, -size))
@@ -121,7 +121,7 @@ def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
     transaction.events.append(CommitEvent(SessionKey(namespace, ""), None, reload=True))
     purges: list[Purge] = [*(session.row_id for session in sessions), *_delete(transaction, namespace, plan)]
     _log_deletion(transaction, 0, Owner(namespace, command.user_id))
-    return PendingPurge(purges, erased, erases_names=True)
+    return PendingPurge(purges, erased, clean_within=0.0)
 
 
 def _newest_us(connection: sqlite3.Connection, sessions: Sequence[int], plan: _ErasurePlan) -> int:
@@ -212,7 +212,7 @@ def _erase_without_session(transaction: Transaction, command: Erase, plan: _Eras
         transaction.logged_namespaces.add(command.key.namespace)
         transaction.add_statement(_DELETE_OWNER_SESSION, *command.key)
         _log_deletion(transaction, 0, Owner(command.key.namespace, "", command.key.session_id))
-    return PendingPurge(orphans, erased, erases_names=True) if orphans else erased
+    return PendingPurge(orphans, erased, clean_within=0.0) if orphans else erased
 
 
 def _delete(transaction: Transaction, namespace: str, plan: _ErasurePlan) -> list[OrphanedTexts]:

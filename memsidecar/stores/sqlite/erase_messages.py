@@ -32,7 +32,7 @@ from memsidecar.stores.sqlite.record_rows import (
 from memsidecar.stores.sqlite.records import delete_records, replace_records
 from memsidecar.stores.sqlite.rows import find_head
 from memsidecar.stores.sqlite.schema import LogKind, id_hash
-from memsidecar.stores.sqlite.secure_delete import ErasedVersions, PendingPurge, Purge
+from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, ErasedVersions, PendingPurge, Purge
 from memsidecar.stores.sqlite.tombstones import add_tombstones
 from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
 from memsidecar.stores.tombstones import message_tombstones
@@ -263,7 +263,7 @@ def _erase(transaction: Transaction, head: SessionHead, plan: _MessagePlan) -> P
         *delete_records(transaction, namespace, plan.deleted),
         *replace_records(transaction, namespace, plan.replaced),
     ]
-    return PendingPurge(purges, Erased(head, plan.counts))
+    return PendingPurge(purges, Erased(head, plan.counts), CLEAN_LATER_SECONDS)
 
 
 def _prune(transaction: Transaction, head: SessionHead, pruned: Sequence[_ExchangePart]) -> None:

@@ -8,81 +8,109 @@ thousand deleted names, about one stays in the file this way.
 import errno
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from struct import error as StructError
 from struct import unpack_from
 
-from memsidecar.domain.errors import DataCorrupted, DiskFull, FatalStoreError, SidecarError
+from memsidecar.domain.errors import DataCorrupted, DiskFull, FatalStoreError
 
 NAMED_TABLES = ("sessions", "policies", "documents", "records", "owners")
 "Tables with names of users, sessions and documents. Content is in rows that are never moved (`secure_delete`)."
+PAGES_PER_STEP = 256
+"They take two milliseconds, in which no command is committed."
 
 _ROOTS = f"SELECT rootpage FROM sqlite_master WHERE rootpage > 0 AND tbl_name IN {NAMED_TABLES}"
-_INTERIOR_PAGES = (2, 5)
+_INTERIOR_PAGES, _LEAF_PAGES = (2, 5), (10, 13)
 _INTERIOR_HEADER_BYTES, _LEAF_HEADER_BYTES = 12, 8
 
 
 class SlackCleaner:
-    """Overwrites the unused bytes of all pages with names, on the thread that writes.
+    """Overwrites the unused bytes of all pages with names, in steps, on the thread that writes.
 
-    SQLite has no statement for it except VACUUM, which copies the whole file. The write-ahead log has to be empty, so
-    that every page is in the file. Nothing reads unused bytes: neither a reader nor a crash at any moment is affected.
-    The file is closed after the connections: closing it would release the locks that the process has on it.
+    SQLite has no statement for it except VACUUM, which copies the whole file. The cleaner walks the tables in the file.
+    A page that is written between two steps may be moved, or have children that the walk has missed. So it ends, when
+    the write-ahead log is empty, with all pages that were written meanwhile.
+
+    Nothing reads unused bytes: neither a reader nor a crash at any moment is affected. The file is closed after the
+    connections: closing it would release the locks that the process has on it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = -1
+        self._page_bytes = 0
+        self._pages: list[int] = []
+        self._visited: set[int] = set()
+        self._changed = False
 
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
 
-    def clean(self, connection: sqlite3.Connection) -> None:
-        try:
-            changed = self._clean(connection)
-        except OSError as error:
-            raise self._translate(error) from error
-        except (StructError, IndexError) as error:
-            raise self._damaged() from error
-        if changed:  # the writer must not write the old bytes again from its cache
-            connection.execute("PRAGMA shrink_memory")
-
-    def _clean(self, connection: sqlite3.Connection) -> bool:
+    def begin(self, connection: sqlite3.Connection) -> None:
         if self._file < 0:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
-        (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
-        (page_count,) = connection.execute("PRAGMA page_count").fetchone()
-        pages = [root for (root,) in connection.execute(_ROOTS)]
-        changed = False
-        while pages:
-            offset = (pages.pop() - 1) * page_bytes
-            page = os.pread(self._file, page_bytes, offset)
-            pages.extend(_children(page))
-            changed |= self._clean_page(page, offset)
-            page_count -= 1
-            if page_count < 0:
-                raise self._damaged()
-        if changed:
-            os.fsync(self._file)
-        return changed
+            with self._translated():
+                self._file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        (self._page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+        self._pages = [root for (root,) in connection.execute(_ROOTS)]
+        self._visited.clear()
 
-    def _clean_page(self, page: bytes, offset: int) -> bool:
+    def step(self) -> bool:
+        """Clean some pages; return whether there are more."""
+        for _ in range(PAGES_PER_STEP):
+            if not self._pages:
+                return False
+            self._visit(self._pages.pop())
+        return True
+
+    def finish(self, connection: sqlite3.Connection, written: Iterable[int]) -> None:
+        """Clean the pages that were written since the beginning, and what they lead to."""
+        self._pages = list(written)
+        self._visited.difference_update(self._pages)
+        while self.step():
+            pass
+        self._visited.clear()
+        if self._changed:
+            with self._translated():
+                os.fsync(self._file)
+            # The writer must not write the old bytes again from its cache.
+            connection.execute("PRAGMA shrink_memory")
+            self._changed = False
+
+    def _visit(self, number: int) -> None:
+        if number in self._visited or number == 1:  # the first page has the schema
+            return
+        self._visited.add(number)
+        with self._translated():
+            offset = (number - 1) * self._page_bytes
+            page = os.pread(self._file, self._page_bytes, offset)
+            if page and page[0] in _INTERIOR_PAGES + _LEAF_PAGES:
+                self._pages.extend(_children(page))
+                self._clean(page, offset)
+
+    def _clean(self, page: bytes, offset: int) -> None:
         rows, begin = _row_offsets(page)
         (end,) = unpack_from(">H", page, 5)
         if page.count(0, begin, end) == end - begin:
-            return False
+            return
         if not begin <= end <= min(rows, default=len(page)):
             raise self._damaged()
         os.pwrite(self._file, bytes(end - begin), offset + begin)
-        return True
+        self._changed = True
 
     def _damaged(self) -> DataCorrupted:
         return DataCorrupted(f"{self._path.name} has a damaged page", file=str(self._path))
 
-    def _translate(self, error: OSError) -> SidecarError:
-        return DiskFull() if error.errno == errno.ENOSPC else FatalStoreError(f"{self._path}: {error}")
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise (DiskFull() if error.errno == errno.ENOSPC else FatalStoreError(f"{self._path}: {error}")) from error
+        except StructError as error:
+            raise self._damaged() from error
 
 
 def _row_offsets(page: bytes) -> tuple[Sequence[int], int]:
@@ -94,7 +122,7 @@ def _row_offsets(page: bytes) -> tuple[Sequence[int], int]:
 
 def _children(page: bytes) -> list[int]:
     """Return the pages below an interior page: one for each row, and the last one, which is in the header."""
-    if page[0] not in _INTERIOR_PAGES:
+    if page[0] in _LEAF_PAGES:
         return []
     rows, _ = _row_offsets(page)
     return [unpack_from(">I", page, offset)[0] for offset in (*rows, _LEAF_HEADER_BYTES)]

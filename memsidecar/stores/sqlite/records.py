@@ -23,7 +23,7 @@ from memsidecar.stores.sqlite.record_rows import (
     find_by_ids,
     find_record,
 )
-from memsidecar.stores.sqlite.secure_delete import OrphanedTexts, PendingPurge, orphan_texts
+from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, NEVER, OrphanedTexts, PendingPurge, orphan_texts
 from memsidecar.stores.sqlite.transaction import Transaction
 
 _INSERT = """INSERT INTO records(namespace, user_id, session_id, kind, id, conflict_key, source, time_us, until_us,
@@ -45,7 +45,7 @@ def delete_record(transaction: Transaction, command: DeleteRecord) -> PendingPur
         raise NotFound(f"there is no {command.kind.name.lower()} {command.record_id!r}")
     transaction.reserve_quota(command.owner.namespace, Usage(bytes=-row.location.bytes))
     log_deletions(transaction, command.owner, command.kind, 1)
-    return PendingPurge(_delete(transaction, [row.location]), row.intact_part())
+    return PendingPurge(_delete(transaction, [row.location]), row.intact_part(), CLEAN_LATER_SECONDS)
 
 
 def delete_records(
@@ -94,7 +94,7 @@ def upsert_records(transaction: Transaction, command: UpsertRecords) -> RecordsU
     log_upserts(transaction, command, plan.changed_ids, changes.sequence)
     log_deletions(transaction, command.owner, command.kind, len(plan.deleted))
     result = RecordsUpserted(tuple(upserts.values()), changes.result)
-    return PendingPurge(orphans, result) if orphans else result
+    return PendingPurge(orphans, result, CLEAN_LATER_SECONDS if plan.deleted else NEVER) if orphans else result
 
 
 def _refuse_if_erased(transaction: Transaction, command: UpsertRecords) -> None:

@@ -23,8 +23,8 @@ MAX_ROWS_PER_STEP = 256
 RETRY_SECONDS = 0.2
 MAX_WAIT_SECONDS = 5.0
 NEVER = math.inf
-CLEAN_DELAY_SECONDS = 60.0
-"How long copies of the ids of single deleted facts and documents may stay: their search takes 30 ms for 100,000 facts."
+CLEAN_LATER_SECONDS = 60.0
+"How long copies of the names of single deleted facts, artifacts and documents may stay (`page_slack`)."
 
 # Rows are emptied and not deleted. Where rows are deleted SQLite merges pages, and a page that it builds anew keeps in
 # its unused part what was there before: text of neighbours, which no later erasure of theirs would reach, and which
@@ -58,12 +58,15 @@ Purge = int | OrphanedTexts | ErasedVersions
 
 
 class PendingPurge(NamedTuple):
-    """A command's result, to be returned when all these purges are done."""
+    """A command's result, to be returned when all these purges are done.
+
+    If the command deletes names, no copy of them is left after `clean_within` seconds (`page_slack`). With 0 the
+    command waits for it.
+    """
 
     purges: Sequence[Purge]
     result: Any
-    erases_names: bool = False
-    "Whether the command also waits until no copy of a deleted name is left (`page_slack`)."
+    clean_within: float = NEVER
 
 
 def orphan_texts(transaction: Transaction, orphans: Sequence[OrphanedTexts]) -> Sequence[OrphanedTexts]:
@@ -95,26 +98,38 @@ class PurgeQueue:
         self._slack = slack
         self._queue = deque(_unfinished(connection))
         self._waiting: list[tuple[PendingCommand, Any]] = []
+        self._waiting_for_names: list[tuple[PendingCommand, Any]] = []
         self._waiting_since = 0.0
         self._rows_per_step = MAX_ROWS_PER_STEP
         # A crash may have come between the last purge and the truncation of the write-ahead log. The truncation also
         # syncs what was recovered from the log, so that a retried Add may be acknowledged as a duplicate.
         self._needs_truncation = True
         self._clean_at = 0.0
+        self._cleaned: list[tuple[PendingCommand, Any]] | None = None
+        "The commands that wait for the cleaning that has begun; None if none has."
 
     def add(self, pending: PendingCommand, purge: PendingPurge) -> None:
-        if not self._waiting:
-            self._waiting_since = time.monotonic()
+        now = time.monotonic()
+        if not self._waiting and not self._waiting_for_names:
+            self._waiting_since = now
+        self._list_for(purge, now).append((pending, purge.result))
         self._queue.extend(purge.purges)
-        self._waiting.append((pending, purge.result))
         self._needs_truncation = True
-        self._clean_at = min(self._clean_at, 0.0 if purge.erases_names else time.monotonic() + CLEAN_DELAY_SECONDS)
+        self._clean_at = min(self._clean_at, now + purge.clean_within)
+
+    def _list_for(self, purge: PendingPurge, now: float) -> list[tuple[PendingCommand, Any]]:
+        """Return where the command waits. One that deletes nothing waits for what an earlier one has left."""
+        if not purge.purges and purge.clean_within and self._cleaned is not None:
+            return self._cleaned
+        if not purge.clean_within or (not purge.purges and self._clean_at <= now):
+            return self._waiting_for_names
+        return self._waiting
 
     def step(self) -> float | None:
         """Do one step; return in how many seconds the next is due, None if there is nothing to do."""
-        if not self._needs_truncation:
+        if delay := self._rest_seconds():
             self._disk_guard.restore_ballast()
-            return self._wait_to_clean()
+            return delay if delay < NEVER else None
         try:
             self._advance()
         except DiskFull:
@@ -130,17 +145,14 @@ class PurgeQueue:
             self._give_up(damage)
         return 0.0
 
-    def _wait_to_clean(self) -> float | None:
-        """Return in how many seconds names are to be cleaned, None if none was deleted."""
-        if self._clean_at == NEVER:
-            return None
-        delay = max(0.0, self._clean_at - time.monotonic())
-        self._needs_truncation = not delay
-        return delay
+    def _rest_seconds(self) -> float:
+        if self._queue or self._needs_truncation or self._cleaned is not None:
+            return 0.0
+        return max(0.0, self._clean_at - time.monotonic())
 
     def _refuse_overdue(self, obstacle: SidecarError) -> None:
         """Refuse the commands that have waited for long; their bytes are purged later."""
-        if self._waiting and time.monotonic() > self._waiting_since + MAX_WAIT_SECONDS:
+        if time.monotonic() > self._waiting_since + MAX_WAIT_SECONDS:
             self.refuse_all(obstacle)
 
     def _make_room(self) -> float:
@@ -150,25 +162,49 @@ class PurgeQueue:
         return 0.0 if self._disk_guard.make_room(spend_ballast=True) or can_shrink else RETRY_SECONDS
 
     def refuse_all(self, error: SidecarError) -> None:
-        waiting, self._waiting = self._waiting, []
-        for pending, _ in waiting:
+        for pending, _ in (*self._waiting, *self._waiting_for_names, *(self._cleaned or ())):
             if not pending.done:
                 pending.complete(error=error)
+        self._waiting.clear()
+        self._waiting_for_names.clear()
 
     def _give_up(self, damage: DataCorrupted) -> None:
         """Stop purging until the next start; the tables still have what is to be purged."""
         log.error("purging cannot continue: %s", damage)
         self._queue.clear()
-        self._needs_truncation, self._clean_at = False, NEVER
         self.refuse_all(damage)
+        self._needs_truncation, self._clean_at, self._cleaned = False, NEVER, None
 
     def _advance(self) -> None:
-        if not self._queue:
-            self._finish()
-            return
-        for _ in range(self._purge_some()):
-            self._queue.popleft()
-        self._rows_per_step = min(MAX_ROWS_PER_STEP, 2 * self._rows_per_step)
+        if self._cleaned is None and self._clean_at <= time.monotonic():
+            self._begin_to_clean()
+        is_walked = self._cleaned is not None and not self._slack.step()
+        if self._queue:
+            for _ in range(self._purge_some()):
+                self._queue.popleft()
+            self._rows_per_step = min(MAX_ROWS_PER_STEP, 2 * self._rows_per_step)
+        elif is_walked:
+            self._finish_cleaning()
+        elif self._needs_truncation:
+            self._checkpointer.truncate()
+            self._truncated()
+
+    def _begin_to_clean(self) -> None:
+        self._checkpointer.track()
+        self._slack.begin(self._connection)
+        self._clean_at = NEVER
+        self._cleaned, self._waiting_for_names = self._waiting_for_names, []
+
+    def _finish_cleaning(self) -> None:
+        self._slack.finish(self._connection, self._checkpointer.truncate_tracked())
+        cleaned, self._cleaned = self._cleaned or [], None
+        _complete(cleaned)
+        self._truncated()
+
+    def _truncated(self) -> None:
+        self._needs_truncation = False
+        waiting, self._waiting = self._waiting, []
+        _complete(waiting)
 
     def _purge_some(self) -> int:
         """Purge one step's rows in one transaction; return how many purges are done."""
@@ -234,16 +270,11 @@ class PurgeQueue:
         self._checkpointer.wrote(estimate_pages(len(found), sum(size for _, size in found)))
         return len(found)
 
-    def _finish(self) -> None:
-        self._checkpointer.truncate()
-        if self._clean_at <= time.monotonic():
-            self._slack.clean(self._connection)
-            self._clean_at = NEVER
-        self._needs_truncation = False
-        waiting, self._waiting = self._waiting, []
-        for pending, result in waiting:
-            if not pending.done:
-                pending.complete(result)
+
+def _complete(waiting: Sequence[tuple[PendingCommand, Any]]) -> None:
+    for pending, result in waiting:
+        if not pending.done:
+            pending.complete(result)
 
 
 def _unfinished(connection: sqlite3.Connection) -> list[Purge]:

@@ -1,6 +1,7 @@
 """Checkpoints of the write-ahead log, and the guard of free disk space."""
 
 import logging
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from memsidecar.stores.sqlite.data_dir import Ballast, free_bytes
 log = logging.getLogger(__name__)
 
 PAGE_BYTES = 4_096
+LOG_HEADER_BYTES, FRAME_HEADER_BYTES = 32, 24
 READER_TIMEOUT_MS = {"PASSIVE": 0, "TRUNCATE": 20, "RESTART": 20}
 RESTART_TRIES = 25
 "A restart is due after megabytes of writes only, and has to succeed now and then: it is tried half a second."
@@ -35,6 +37,7 @@ class Checkpointer:
         self._path = path
         self._limit_pages = limit_bytes // PAGE_BYTES
         self._pages = 0
+        self._tracked: set[int] | None = None
 
     def wrote(self, pages: int) -> None:
         self._pages += pages
@@ -75,8 +78,20 @@ class Checkpointer:
             raise Overloaded("a reader still uses the write-ahead log")
         self._pages = 0
 
+    def track(self) -> None:
+        """Collect from now on which pages are written."""
+        self._tracked = set()
+
+    def truncate_tracked(self) -> set[int]:
+        """Truncate the write-ahead log, and return the pages that were written since `track`."""
+        self.truncate()
+        tracked, self._tracked = self._tracked, None
+        return tracked or set()
+
     def _run(self, mode: str) -> tuple[bool, int]:
         """Return whether the checkpoint was completed, and how many pages the log has."""
+        if self._tracked is not None:
+            self._tracked.update(_pages_of(self._path.with_name(f"{self._path.name}-wal")))
         with translated(self._path), self._busy_timeout(READER_TIMEOUT_MS[mode]):
             busy, pages, _ = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
         return not busy, pages
@@ -89,6 +104,13 @@ class Checkpointer:
             yield
         finally:
             self._connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+
+
+def _pages_of(wal: Path) -> Iterator[int]:
+    """Yield the numbers of the pages in a write-ahead log, also of those that are superseded."""
+    with wal.open("rb") as file:
+        for offset in range(LOG_HEADER_BYTES, wal.stat().st_size, FRAME_HEADER_BYTES + PAGE_BYTES):
+            yield int.from_bytes(os.pread(file.fileno(), 4, offset))
 
 
 class DiskSpaceGuard:
