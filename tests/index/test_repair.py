@@ -218,6 +218,14 @@ def test_leftover_files_and_a_wrong_version_hint_do_no_harm(home: Path, reopen: 
     check_complete_after_replay(repaired(index))
 
 
+def test_an_unfinished_file_of_a_killed_process_is_removed(home: Path, reopen: Reopen) -> None:
+    unfinished = [home / "data" / ".tmpQNMOlK", home / "_transactions" / ".tmpGggzp9"]
+    for path in unfinished:
+        path.write_bytes(b"erased text")
+    assert repaired(reopen()).watermark == LAST
+    assert not any(path.exists() for path in unfinished)
+
+
 def test_without_its_metadata_file_a_table_is_absent(home: Path, folder: Path, reopen: Reopen) -> None:
     for damaged in (b"", b"{}", b"[1]", b'{"namespace":"space","number":2,"embedder":"","dimensions":8}'):
         home.with_suffix(".json").write_bytes(damaged)

@@ -82,6 +82,12 @@ def _quarantine_number(path: Path) -> int:
     return int(found[1]) if found else 0
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a killed process was writing. LanceDB renames such a file at the end, and never removes it."""
+    for path in folder.rglob(".tmp*"):
+        path.unlink(missing_ok=True)
+
+
 def mark_purge_pending(folder: Path) -> None:
     """Store, durably, that erased rows are still in the files: the next process that opens the table must know."""
     _purge_marker(folder).touch()

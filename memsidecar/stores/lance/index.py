@@ -77,6 +77,7 @@ class LanceIndex:
                     files.remove_quarantined(self._folder(key))
                 self._remove(key)
                 return None
+            files.remove_unfinished(self._folder(key))
             crashes = files.begin_opening(self._directory, *key)
             if crashes < MAX_CRASHES_ON_OPEN:
                 return self._repaired(key, metadata.generation)
