@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from pathlib import Path
 
 from memsidecar.cli.client_options import add_client_flags, parse_seconds
 
@@ -45,6 +46,9 @@ def add_compare_flags(command: ArgumentParser) -> None:
     command.add_argument("--other-address", required=True, metavar="ADDRESS", help="The sidecar to compare with.")
     command.add_argument(
         "--other-namespace", metavar="NAMESPACE", help="The namespace there. Default: that of --namespace."
+    )
+    command.add_argument(
+        "--other-token-file", type=Path, metavar="FILE", help="The token for it. Default: that of --token-file."
     )
 
 

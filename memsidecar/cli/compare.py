@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from dataclasses import dataclass, field
+from itertools import product, zip_longest
 from typing import Any
 
 import grpc
@@ -30,6 +31,8 @@ QUERY_CHARACTERS = 80
 MAX_SEARCHED_SESSIONS = 50
 "Sessions of which each search mode and a context is compared. They take longer than all other reads."
 MAX_REPORTED = 50
+MAX_VALUE_CHARACTERS = 300
+EXPORT_SECONDS = 24 * 3_600.0
 _NOT_COMPARED = ("namespace", "watermarks", "computedAt")
 "Besides the namespace, what follows from the progress of background tasks, and not from what is stored."
 _PAGE_TOKEN = "nextPageToken"
@@ -42,11 +45,12 @@ Request = Callable[..., Proto]
 
 @dataclass(frozen=True)
 class SidecarReader:
-    """The read RPCs of one sidecar, for one namespace."""
+    """The read RPCs of one sidecar, for one namespace. `exported` counts the records of an Export by kind."""
 
     channel: grpc.Channel
     token: str
     namespace: str
+    exported: Counter[str] = field(default_factory=Counter)
 
     def call(self, rpc: str, request: Proto) -> Any:
         for stub_class in (
@@ -71,6 +75,16 @@ class SidecarReader:
             if not token:
                 return
 
+    def export(self) -> set[str]:
+        """Count all records, and return the users that have some, also those without a session."""
+        users = set()
+        request = sessions.ExportRequest(namespace=self.namespace)
+        stub: Any = session_pb2_grpc.SessionServiceStub(self.channel)  # type: ignore[no-untyped-call]
+        for response in stub.Export(request, timeout=EXPORT_SECONDS, metadata=credentials(self.token)):
+            self.exported[str(response.record.WhichOneof("record"))] += 1
+            users.add(response.record.user_id)
+        return users - {""}
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -79,17 +93,21 @@ class Comparison:
 
     def differences(self) -> Iterator[str]:
         """Yield one line for each difference."""
+        users = self.left.export() | self.right.export()
+        yield from _differences("Export", {}, dict(self.left.exported), dict(self.right.exported))
         found = self.left.pages("ListSessions", sessions.ListSessionsRequest)
         listed = [session for page in found for session in page.sessions]
         yield from self._pages("ListSessions", sessions.ListSessionsRequest)
         for at, session in enumerate(listed):
-            yield from self._session(session.session_id, searches=at < MAX_SEARCHED_SESSIONS)
-        for user_id in dict.fromkeys(session.user_id for session in listed if session.user_id):
+            yield from self._session(session.session_id)
+            if at < MAX_SEARCHED_SESSIONS:
+                yield from self._searches(session)
+        for user_id in sorted(users):
             yield from self._user(user_id)
         yield from self._pages("ListDocuments", knowledge.ListDocumentsRequest)
         yield from self._document_search()
 
-    def _session(self, session_id: str, *, searches: bool) -> Iterator[str]:
+    def _session(self, session_id: str) -> Iterator[str]:
         of_session = {"session_id": session_id}
         for pruned in (False, True):
             yield from self._pages("GetAll", memory.GetAllRequest, include_pruned=pruned, **of_session)
@@ -102,18 +120,18 @@ class Comparison:
         yield from self._pages("ListArtifacts", knowledge.ListArtifactsRequest, **of_session)
         yield from self._pages("ListDocuments", knowledge.ListDocumentsRequest, **of_session)
         yield from self._pages("ListFacts", knowledge.ListFactsRequest, include_history=True, **of_session)
-        if searches:
-            yield from self._searches(session_id)
 
-    def _searches(self, session_id: str) -> Iterator[str]:
+    def _searches(self, session: sessions.Session) -> Iterator[str]:
         """Compare searches and a context, with the words of the session's newest message as the query."""
+        session_id = session.session_id
         request = memory.GetRecentRequest(namespace=self.left.namespace, session_id=session_id, n=1)
         recent = self.left.call("GetRecent", request).messages
         query = " ".join(recent[0].content[:QUERY_CHARACTERS].split()) if recent else ""
         if not query:
             return
         modes = (memory.SEARCH_MODE_SUBSTRING, memory.SEARCH_MODE_KEYWORD, memory.SEARCH_MODE_HYBRID)
-        for mode, scope in [(mode, scope) for mode in modes for scope in (Scope.SCOPE_SESSION, Scope.SCOPE_USER)]:
+        scopes = (Scope.SCOPE_SESSION, Scope.SCOPE_USER) if session.user_id else (Scope.SCOPE_SESSION,)
+        for mode, scope in product(modes, scopes):
             yield from self._single(
                 "Search", memory.SearchRequest, session_id=session_id, query=query, mode=mode, scope=scope, limit=20
             )
@@ -138,6 +156,9 @@ class Comparison:
             try:
                 answers.append(sidecar.call(rpc, request_class(namespace=sidecar.namespace, **fields)))
             except grpc.RpcError as error:
+                # What both sidecars refuse is not compared, so it must not count as equal.
+                if error.code() in answers and error.code() != grpc.StatusCode.NOT_FOUND:
+                    raise
                 answers.append(error.code())
         yield from _differences(rpc, fields, *answers)
 
@@ -151,7 +172,12 @@ def _differences(rpc: str, fields: dict[str, Any], left: Any, right: Any) -> Ite
     named = ", ".join(str(value) for value in fields.values() if isinstance(value, str))
     values = [MessageToDict(side) if isinstance(side, Proto) else side for side in (left, right)]
     for path, left_value, right_value in _compare("", *values):
-        yield f"{rpc}({named}){path}: {left_value!r} is {right_value!r}"
+        yield f"{rpc}({named}){path}: {_shortened(left_value)} is {_shortened(right_value)}"
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}... ({len(text)} characters)"
 
 
 def _compare(path: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -177,25 +203,40 @@ def run_compare(arguments: Namespace) -> int:
     """Print the differences, and return 1 if there are any."""
     try:
         options = client_options(arguments, client_environment())
+        other = client_options(_other(arguments), client_environment())
     except UsageError as error:
         print(f"memsidecar compare: {error}", file=sys.stderr)
         return WRONG_USAGE
     with ExitStack() as opened:
-        left, right = (
-            opened.enter_context(open_channel(replace(options, target=target)))
-            for target in (options.target, arguments.other_address)
-        )
-        comparison = Comparison(
-            SidecarReader(left, options.token, options.namespace),
-            SidecarReader(right, options.token, arguments.other_namespace or options.namespace),
-        )
+        readers = [
+            SidecarReader(opened.enter_context(open_channel(each)), each.token, each.namespace)
+            for each in (options, other)
+        ]
+        comparison = Comparison(*readers)
         try:
             count = _print(comparison.differences())
         except grpc.RpcError as error:
             print(f"memsidecar compare: {error.code().name}: {error.details()}", file=sys.stderr)
             return FAILED
-    print("equal" if not count else f"{count} differences")
+    print(f"{count} differences" if count else f"equal: {_counted(comparison.left)}")
     return FAILED if count else 0
+
+
+def _other(arguments: Namespace) -> Namespace:
+    """Return the arguments for the other sidecar."""
+    given = {
+        "address": arguments.other_address,
+        "namespace": arguments.other_namespace or arguments.namespace,
+        "token_file": arguments.other_token_file or arguments.token_file,
+    }
+    return Namespace(**vars(arguments) | given)
+
+
+def _counted(reader: SidecarReader) -> str:
+    """Say what was compared: a namespace that was mistyped is empty on both sides."""
+    if not reader.exported:
+        return f"both are empty, there is nothing in namespace {reader.namespace}"
+    return ", ".join(f"{count} {kind} records" for kind, count in sorted(reader.exported.items()))
 
 
 def _print(differences: Iterator[str]) -> int:

@@ -2,15 +2,23 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from memsidecar.access.policy import AccessRole
+from memsidecar.cli.compare import MAX_VALUE_CHARACTERS
 from memsidecar.v1 import session_pb2 as sessions
+from memsidecar.v1.memory_pb2 import AddRequest
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from tests.access.access_files import Grant
+from tests.access.restricted_sidecar import restricted_sidecar
 from tests.archives.filled_memory import differences, export_records, import_records, settle
 from tests.archives.test_formats import SAMPLE_FORMATS, SAMPLES
+from tests.scenarios.knowledge_client import KnowledgeClient, fact
 from tests.support.forked import run
 from tests.support.process import Client
 from tests.support.waiting import HANG_SECONDS
@@ -37,7 +45,7 @@ def test_a_file_moves_a_memory(filled: Client, empty: Client, tmp_path: Path, na
     settle(empty)
     assert differences(filled, empty) == []
     compared = memsidecar(filled, "compare", "--other-address", empty.address)
-    assert (compared.returncode, compared.stdout) == (0, "equal\n")
+    assert compared.returncode == 0 and re.fullmatch(r"equal: .*\b\d+ message records.*\n", compared.stdout)
     again = memsidecar(empty, "import", str(file))
     assert f"imported {count} records: {count} were there already" in again.stderr
 
@@ -45,6 +53,34 @@ def test_a_file_moves_a_memory(filled: Client, empty: Client, tmp_path: Path, na
 def test_compare_reports_differences(filled: Client, empty: Client) -> None:
     done = memsidecar(filled, "compare", "--other-address", empty.address)
     assert done.returncode == 1 and "ListSessions()" in done.stdout and "differences" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) < 2 * MAX_VALUE_CHARACTERS + 200, done.stdout
+
+
+def test_compare_finds_users_without_a_session(filled: Client, empty: Client) -> None:
+    KnowledgeClient(filled, "facts", "ann").put_facts(fact("Oslo"))
+    KnowledgeClient(empty, "facts", "ann").put_facts(fact("Rome"))
+    done = memsidecar(filled, "compare", "--namespace", "facts", "--other-address", empty.address)
+    assert done.returncode == 1 and "ListFacts(ann)" in done.stdout
+
+
+def test_compare_says_that_both_are_empty(filled: Client, empty: Client) -> None:
+    done = memsidecar(filled, "compare", "--namespace", "mistyped", "--other-address", empty.address)
+    assert (done.returncode, done.stdout) == (0, "equal: both are empty, there is nothing in namespace mistyped\n")
+
+
+def test_compare_does_not_take_the_same_refusal_for_equal(tmp_path: Path) -> None:
+    """A reader may not let patterns be computed again."""
+    reader, admin = Grant("reader", ("n",), AccessRole.READ), Grant("admin", ("n",), AccessRole.ADMIN)
+    with restricted_sidecar(tmp_path, [reader, admin]) as restricted:
+        message = Message(role=ROLE_USER, content="hello")
+        add = AddRequest(namespace="n", session_id="s", user_id="ann", message=message)
+        restricted.client.memory.Add(add, metadata=[("authorization", f"Bearer {admin.text}")])
+        for grant, code in ((reader, 1), (admin, 0)):
+            token_file = tmp_path / "token"
+            token_file.write_text(grant.text)
+            same = ("--namespace", "n", "--token-file", str(token_file), "--other-address", restricted.client.address)
+            done = memsidecar(restricted.client, "compare", *same)
+            assert done.returncode == code and ("PERMISSION_DENIED" in done.stderr) == bool(code), done
 
 
 def test_standard_output_and_input_move_a_user(filled: Client, empty: Client) -> None:
