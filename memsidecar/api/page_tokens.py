@@ -75,7 +75,7 @@ class RequestTokens:
         nonce, mac = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _MAC_BYTES]
         encrypted = raw[_NONCE_BYTES + _MAC_BYTES :]
         if not secrets.compare_digest(mac, self._mac(nonce, encrypted, types)):
-            raise InvalidField(field, "is not a token of this request; only the size of the page may change")
+            raise InvalidField(field, "is not a token of this request: only a page size may change")
         return _unpack(self._apply_keystream(nonce, encrypted), types)
 
     def _apply_keystream(self, nonce: bytes, text: bytes) -> bytes:

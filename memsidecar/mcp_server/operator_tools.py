@@ -27,7 +27,7 @@ class ForgetUser(Arguments):
 
 
 class MemoryPage(ToolResult):
-    records: list[dict[str, Any]] = Field(description="Records of an archive, as `memsidecar import` reads them.")
+    records: list[dict[str, Any]] = Field(description="Records of an archive. One that is too large has `left_out`.")
     cursor: str = Field(description="For the next page. Empty: that was the last page.")
 
     def text(self) -> str:
@@ -62,13 +62,26 @@ async def export(sidecar: SidecarClient, arguments: ExportMemory) -> MemoryPage:
     records: list[dict[str, Any]] = []
     size, cursor = 0, arguments.cursor
     async for response in sidecar.stream(sidecar.sessions.Export, request):
-        record = MessageToDict(response.record, preserving_proto_field_name=True)
-        size += len(json.dumps(record, ensure_ascii=False).encode())
+        record = _fitting(MessageToDict(response.record, preserving_proto_field_name=True))
+        size += _size(record)
         if records and size > MAX_RESULT_BYTES:
             return MemoryPage(records=records, cursor=cursor)
         records.append(record)
         cursor = response.cursor
     return MemoryPage(records=records, cursor="")
+
+
+def _fitting(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the record, or what it is if it alone exceeds a result: a part of it would be no record."""
+    if (size := _size(record)) <= MAX_RESULT_BYTES:
+        return record
+    names = {name: value for name, value in record.items() if not isinstance(value, dict)}
+    kinds = {kind: {"id": value.get("id", "")} for kind, value in record.items() if isinstance(value, dict)}
+    return names | kinds | {"left_out": f"{size} bytes; `memsidecar export` writes the whole record"}
+
+
+def _size(record: dict[str, Any]) -> int:
+    return len(json.dumps(record, ensure_ascii=False).encode())
 
 
 async def forget(sidecar: SidecarClient, arguments: ForgetUser) -> UserForgotten:

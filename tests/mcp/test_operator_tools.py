@@ -63,3 +63,13 @@ def test_a_memory_is_exported_page_by_page_and_forgotten(operator: Desktop) -> N
     assert operator.use("export_memory")["records"], "a dry run erases nothing"
     assert operator.read("forget_user", dry_run=False).startswith("Erased for good: sessions: 1, messages: 20")
     assert operator.use("export_memory") == {"records": [], "cursor": ""}
+
+
+def test_a_record_that_exceeds_a_result_is_named(operator: Desktop) -> None:
+    operator.use(
+        "add_messages", messages=[{"role": "user", "content": TEXT * 40}, {"role": "user", "content": "short"}]
+    )
+    page = operator.use("export_memory")
+    large, small = [record for record in page["records"] if "message" in record]
+    assert large["message"].keys() == {"id"} and "memsidecar export" in large["left_out"]
+    assert small["message"]["content"] == "short" and len(str(page)) < 2 * MAX_RESULT_BYTES
