@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from memsidecar.cli.foreign_chat import (
     ForeignChat,
+    first_id,
+    first_text,
     metadata_of,
     object_of,
     objects_of,
@@ -16,8 +17,10 @@ from memsidecar.cli.foreign_chat import (
 )
 from memsidecar.v1.message_pb2 import Message, ToolCall
 
-_SESSION_KEYS = ("session_id", "conversation_id", "thread_id")
-_TIME_KEYS = ("create_time", "created_at", "timestamp")
+_SESSION_KEYS = ("session_id", "conversation_id", "thread_id", "sessionId", "conversationId", "threadId")
+_USER_KEYS = ("user_id", "user", "userId")
+_MESSAGE_KEYS = ("id", "message_id", "messageId")
+_TIME_KEYS = ("create_time", "created_at", "timestamp", "createTime", "createdAt")
 _LANGCHAIN_TYPES = {"HumanMessage": "human", "AIMessage": "ai", "SystemMessage": "system", "ToolMessage": "tool"}
 _ALL = "all"
 _UNSPOKEN = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")
@@ -26,10 +29,10 @@ _UNSPOKEN = ("thoughts", "reasoning_recap", "user_editable_context", "model_edit
 def read_plain(value: object) -> ForeignChat:
     """Read one message of plain JSON lines: role, content, and optional fields."""
     line = object_of(value, "a message")
-    conversation = ForeignChat(_first_text(line, _SESSION_KEYS), _first_text(line, ("user_id", "user")))
+    conversation = ForeignChat(first_id(line, _SESSION_KEYS), first_id(line, _USER_KEYS))
     _add_openai(conversation, line)
     for message in conversation.messages:
-        message.id = _first_text(line, ("id", "message_id"))
+        message.id = first_id(line, _MESSAGE_KEYS)
         set_time(message, next((line[key] for key in _TIME_KEYS if key in line), None))
         if (metadata := metadata_of(line.get("metadata"))) is not None:
             message.metadata.CopyFrom(metadata)
@@ -39,7 +42,7 @@ def read_plain(value: object) -> ForeignChat:
 def read_openai(value: object) -> ForeignChat:
     """Read a chat of the Chat Completions API: its list of messages, or an object with `messages`."""
     given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = ForeignChat(_first_text(given, (*_SESSION_KEYS, "id")), _first_text(given, ("user_id", "user")))
+    conversation = ForeignChat(first_id(given, (*_SESSION_KEYS, "id")), first_id(given, _USER_KEYS))
     for message in objects_of(given.get("messages"), "messages"):
         _add_openai(conversation, message)
     return conversation
@@ -47,30 +50,30 @@ def read_openai(value: object) -> ForeignChat:
 
 def _add_openai(conversation: ForeignChat, message: dict[str, Any]) -> None:
     calls = [
-        _openai_call(object_of(call.get("function", call), "a function"), call.get("id"))
+        _openai_call(object_of(call.get("function", call), "a function"), first_id(call, ("id",)))
         for call in objects_of(message.get("tool_calls"), "tool_calls")
     ]
     if message.get("function_call"):
-        calls.append(_openai_call(object_of(message["function_call"], "function_call"), None))
-    answers = message.get("tool_call_id") or (message.get("name") if message.get("role") == "function" else "")
+        calls.append(_openai_call(object_of(message["function_call"], "function_call"), ""))
+    answers = first_id(message, ("tool_call_id", "name") if message.get("role") == "function" else ("tool_call_id",))
     conversation.add(
         message.get("role"),
         text_of(message.get("content")) or text_of(message.get("refusal")),
-        name=_first_text(message, ("name",)),
+        name=first_text(message, ("name",)),
         tool_calls=calls,
-        tool_call_id=str(answers or ""),
-        reasoning=_first_text(message, ("reasoning_content", "reasoning")),
+        tool_call_id=answers,
+        reasoning=first_text(message, ("reasoning_content", "reasoning")),
     )
 
 
-def _openai_call(function: dict[str, Any], call_id: object) -> ToolCall:
+def _openai_call(function: dict[str, Any], call_id: str) -> ToolCall:
     return tool_call(call_id, function.get("name"), function.get("arguments"))
 
 
 def read_anthropic(value: object) -> ForeignChat:
     """Read a request of the Messages API: `messages` of content blocks, and `system`; or the list of messages."""
     given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = ForeignChat(_first_text(given, (*_SESSION_KEYS, "id")), _first_text(given, ("user_id", "user")))
+    conversation = ForeignChat(first_id(given, (*_SESSION_KEYS, "id")), first_id(given, _USER_KEYS))
     conversation.add("system", text_of(given.get("system")))
     for message in objects_of(given.get("messages"), "messages"):
         content = message.get("content")
@@ -90,9 +93,9 @@ def _add_blocks(conversation: ForeignChat, role: object, blocks: Any) -> None:
         match block.get("type"):
             case "tool_result":
                 result = text_of(block.get("content")) or "(empty)"
-                conversation.add("tool", result, tool_call_id=_first_text(block, ("tool_use_id",)))
+                conversation.add("tool", result, tool_call_id=first_id(block, ("tool_use_id",)))
             case "tool_use" | "server_tool_use" | "mcp_tool_use":
-                calls.append(tool_call(block.get("id"), block.get("name"), block.get("input")))
+                calls.append(tool_call(first_id(block, ("id",)), block.get("name"), block.get("input")))
             case "thinking":
                 thoughts.append(str(block.get("thinking", "")))
             case "redacted_thinking":
@@ -105,7 +108,7 @@ def _add_blocks(conversation: ForeignChat, role: object, blocks: Any) -> None:
 def read_langchain(value: object) -> ForeignChat:
     """Read messages as `messages_to_dict` or `dumpd` of LangChain write them."""
     given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = ForeignChat(_first_text(given, _SESSION_KEYS), _first_text(given, ("user_id",)))
+    conversation = ForeignChat(first_id(given, _SESSION_KEYS), first_id(given, _USER_KEYS))
     for message in objects_of(given.get("messages", [given] if "type" in given else None), "messages"):
         _add_langchain(conversation, *_langchain_parts(message))
     return conversation
@@ -125,7 +128,7 @@ def _langchain_parts(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _add_langchain(conversation: ForeignChat, kind: str, data: dict[str, Any]) -> None:
     role = data.get("role") if kind == "chat" else kind
     calls = [
-        tool_call(call.get("id"), call.get("name"), call.get("args"))
+        tool_call(first_id(call, ("id",)), call.get("name"), call.get("args"))
         for call in objects_of(data.get("tool_calls"), "tool_calls")
     ]
     content = data.get("content")
@@ -134,10 +137,10 @@ def _add_langchain(conversation: ForeignChat, kind: str, data: dict[str, Any]) -
     conversation.add(
         role,
         text_of(content),
-        id=_first_text(data, ("id",)),
-        name=_first_text(data, ("name",)),
+        id=first_id(data, ("id",)),
+        name=first_text(data, ("name",)),
         tool_calls=calls,
-        tool_call_id=_first_text(data, ("tool_call_id",)),
+        tool_call_id=first_id(data, ("tool_call_id",)),
     )
 
 
@@ -145,8 +148,8 @@ def read_chatgpt(value: object) -> ForeignChat:
     """Read a conversation of conversations.json: the path through its tree that ends at `current_node`."""
     given = object_of(value, "a conversation")
     mapping = object_of(given.get("mapping"), "mapping")
-    conversation = ForeignChat(_first_text(given, ("conversation_id", "id")))
-    title = _first_text(given, ("title",))
+    conversation = ForeignChat(first_id(given, ("conversation_id", "id")))
+    title = first_text(given, ("title",))
     call_id = ""
     for node in _path(mapping, given.get("current_node")):
         if node.get("message") is not None:
@@ -163,7 +166,7 @@ def _path(mapping: dict[str, Any], leaf: object) -> list[dict[str, Any]]:
     while name in nodes:
         node = nodes.pop(name)  # so that a cycle ends
         path.append(node)
-        name = _first_text(node, ("parent",))
+        name = first_text(node, ("parent",))
     return path[::-1]
 
 
@@ -177,8 +180,8 @@ def _add_chatgpt(conversation: ForeignChat, given: dict[str, Any], title: str, c
     content = _chatgpt_text(object_of(given.get("content"), "content"))
     if hidden or not content.strip():
         return call_id
-    role, recipient = author.get("role"), _first_text(given, ("recipient",)) or _ALL
-    fields: dict[str, Any] = {"id": _first_text(given, ("id",)), "name": _first_text(author, ("name",))}
+    role, recipient = author.get("role"), first_text(given, ("recipient",)) or _ALL
+    fields: dict[str, Any] = {"id": first_text(given, ("id",)), "name": first_text(author, ("name",))}
     made = ""
     if role == "assistant" and recipient != _ALL:
         made = fields["id"] or recipient
@@ -195,7 +198,7 @@ def _add_chatgpt(conversation: ForeignChat, given: dict[str, Any], title: str, c
 def _describe(message: Message, given: dict[str, Any], title: str) -> None:
     set_time(message, given.get("create_time"))
     details = given.get("metadata")
-    model = _first_text(details, ("model_slug",)) if isinstance(details, dict) else ""
+    model = first_text(details, ("model_slug",)) if isinstance(details, dict) else ""
     message.metadata.update({key: value for key, value in (("title", title), ("model", model)) if value})
 
 
@@ -206,10 +209,4 @@ def _chatgpt_text(content: dict[str, Any]) -> str:
     parts = content.get("parts")
     if isinstance(parts, list):
         return text_of([part for part in parts if part is not None])
-    return _first_text(content, ("text", "result"))
-
-
-def _first_text(given: dict[str, Any], keys: tuple[str, ...]) -> str:
-    """Return the first of these fields that is a text and not empty."""
-    values: Iterator[object] = (given.get(key) for key in keys)
-    return next((value for value in values if isinstance(value, str) and value), "")
+    return first_text(content, ("text", "result"))

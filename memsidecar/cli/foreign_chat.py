@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -99,10 +100,10 @@ def arguments_json(arguments: object) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
 
 
-def tool_call(call_id: object, name: object, arguments: object) -> ToolCall:
+def tool_call(call_id: str, name: object, arguments: object) -> ToolCall:
     if not isinstance(name, str) or not name:
         raise WrongFormat("a tool call has no name")
-    return ToolCall(id=str(call_id or name), name=name, arguments_json=arguments_json(arguments))
+    return ToolCall(id=call_id or name, name=name, arguments_json=arguments_json(arguments))
 
 
 def objects_of(value: object, what: str) -> Sequence[dict[str, Any]]:
@@ -118,6 +119,24 @@ def object_of(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise WrongFormat(f"{what} is not an object")
     return value
+
+
+def first_text(given: dict[str, Any], keys: Sequence[str]) -> str:
+    """Return the first of these fields that is a text and not empty."""
+    values = (given.get(key) for key in keys)
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+def first_id(given: dict[str, Any], keys: Sequence[str]) -> str:
+    """Return the first of these fields that is neither absent nor empty. A number becomes its decimal text."""
+    for key in keys:
+        value = given.get(key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not is_number and not isinstance(value, str | None):
+            raise WrongFormat(f"the field {key} is neither a text nor a number")
+        if value is not None and value != "":
+            return str(value)
+    return ""
 
 
 def set_time(message: Message, value: object) -> None:

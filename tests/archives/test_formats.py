@@ -123,6 +123,26 @@ def test_plain_lines_keep_sessions_users_times_and_metadata() -> None:
     assert own.id == "own-id"
 
 
+def test_ids_that_are_numbers_keep_people_apart() -> None:
+    lines = (json.dumps({"role": "user", "content": "Hi", "session_id": at, "user_id": at, "id": at}) for at in (0, 1))
+    found = [record for _, record in read_text("\n".join(lines))]
+    assert [(record.session_id, record.user_id, record.message.id) for record in found] == [("0",) * 3, ("1",) * 3]
+
+
+def test_names_of_fields_may_be_in_camel_case() -> None:
+    line = {"role": "user", "content": "Hi", "sessionId": "s", "userId": "u", "messageId": "m", "createdAt": 7}
+    ((_, record),) = read_text(json.dumps(line))
+    assert (record.session_id, record.user_id, record.message.id) == ("s", "u", "m")
+    assert record.message.create_time.seconds == 7
+
+
+@pytest.mark.parametrize("field", ["session_id", "userId", "id"])
+@pytest.mark.parametrize("value", ["true", "[1]", '{"id": 1}', "NaN"])
+def test_an_id_of_another_type_is_a_problem(field: str, value: str) -> None:
+    with pytest.raises(FileProblem, match=f"line 1: the field {field} is neither a text nor a number"):
+        read_text(f'{{"role": "user", "content": "Hi", "{field}": {value}}}')
+
+
 def test_lines_of_conversations_are_sessions_of_their_own() -> None:
     line = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]})
     found = read_text(f"{line}\n{line}\n")
