@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from memsidecar.cli.foreign_chat import (
     ForeignChat,
     first_id,
     first_text,
+    is_assistant,
     metadata_of,
     object_of,
     objects_of,
@@ -22,6 +24,12 @@ _USER_KEYS = ("user_id", "user", "userId")
 _MESSAGE_KEYS = ("id", "message_id", "messageId")
 _TIME_KEYS = ("create_time", "created_at", "timestamp", "createTime", "createdAt")
 _LANGCHAIN_TYPES = {"HumanMessage": "human", "AIMessage": "ai", "SystemMessage": "system", "ToolMessage": "tool"}
+_LANGCHAIN_THOUGHTS = ("reasoning", "thinking")
+_LANGCHAIN_CALLS = ("tool_use", "tool_call", "function_call", "invalid_tool_call")
+"Parts that repeat `tool_calls`."
+_NO_NAME = "none"
+_IS_ERROR = {"is_error": True}
+"The metadata of a tool result that is an error."
 _ALL = "all"
 _UNSPOKEN = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context")
 
@@ -49,16 +57,14 @@ def read_openai(value: object) -> ForeignChat:
 
 
 def _add_openai(conversation: ForeignChat, message: dict[str, Any]) -> None:
-    calls = [
-        _openai_call(object_of(call.get("function", call), "a function"), first_id(call, ("id",)))
-        for call in objects_of(message.get("tool_calls"), "tool_calls")
-    ]
+    calls = [_openai_call(call) for call in objects_of(message.get("tool_calls"), "tool_calls")]
     if message.get("function_call"):
-        calls.append(_openai_call(object_of(message["function_call"], "function_call"), ""))
+        calls.append(_openai_call(object_of(message["function_call"], "function_call")))
     answers = first_id(message, ("tool_call_id", "name") if message.get("role") == "function" else ("tool_call_id",))
+    content = text_of(message.get("content"), joined=is_assistant(message.get("role")))
     conversation.add(
         message.get("role"),
-        text_of(message.get("content")) or text_of(message.get("refusal")),
+        content or text_of(message.get("refusal")) or _audio_text(message.get("audio")),
         name=first_text(message, ("name",)),
         tool_calls=calls,
         tool_call_id=answers,
@@ -66,15 +72,25 @@ def _add_openai(conversation: ForeignChat, message: dict[str, Any]) -> None:
     )
 
 
-def _openai_call(function: dict[str, Any], call_id: str) -> ToolCall:
-    return tool_call(call_id, function.get("name"), function.get("arguments"))
+def _openai_call(call: dict[str, Any]) -> ToolCall:
+    """Return a call of a function or of a custom tool; older ones have no object of their own."""
+    kind = "custom" if call.get("type") == "custom" else "function"
+    called = object_of(call.get(kind, call), f"a {kind}")
+    arguments = called.get("input" if kind == "custom" else "arguments")
+    return tool_call(first_id(call, ("id",)), called.get("name"), "" if arguments is None else arguments)
+
+
+def _audio_text(audio: object) -> str:
+    """Return what was said in an audio answer."""
+    return first_text(audio, ("transcript",)) or "[audio]" if isinstance(audio, dict) else ""
 
 
 def read_anthropic(value: object) -> ForeignChat:
     """Read a request of the Messages API: `messages` of content blocks, and `system`; or the list of messages."""
     given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
     conversation = ForeignChat(first_id(given, (*_SESSION_KEYS, "id")), first_id(given, _USER_KEYS))
-    conversation.add("system", text_of(given.get("system")))
+    if system := text_of(given.get("system")):
+        conversation.add("system", system)
     for message in objects_of(given.get("messages"), "messages"):
         content = message.get("content")
         if isinstance(content, list):
@@ -84,25 +100,36 @@ def read_anthropic(value: object) -> ForeignChat:
     return conversation
 
 
-def _add_blocks(conversation: ForeignChat, role: object, blocks: Any) -> None:
-    """Add a message of content blocks. Each tool result is a message of its own, before the rest."""
+def _add_blocks(conversation: ForeignChat, role: object, blocks: Sequence[dict[str, Any]]) -> None:
+    """Add the messages of content blocks in their order: each tool result is one, and so is the text between them."""
+    before = len(conversation.messages)
     rest: list[dict[str, Any]] = []
     calls: list[ToolCall] = []
     thoughts: list[str] = []
     for block in blocks:
         match block.get("type"):
             case "tool_result":
-                result = text_of(block.get("content")) or "(empty)"
-                conversation.add("tool", result, tool_call_id=first_id(block, ("tool_use_id",)))
-            case "tool_use" | "server_tool_use" | "mcp_tool_use":
+                if text := text_of(rest):
+                    conversation.add(role, text)
+                rest = []
+                _add_result(conversation, block)
+            case "tool_use":
                 calls.append(tool_call(first_id(block, ("id",)), block.get("name"), block.get("input")))
             case "thinking":
-                thoughts.append(str(block.get("thinking", "")))
+                thoughts.append(first_text(block, ("thinking",)))
             case "redacted_thinking":
                 pass
             case _:
                 rest.append(block)
-    conversation.add(role, text_of(rest), tool_calls=calls, reasoning="\n".join(thoughts))
+    text = text_of(rest, joined=is_assistant(role))
+    if text or calls or thoughts or len(conversation.messages) == before:
+        conversation.add(role, text, tool_calls=calls, reasoning="\n".join(filter(None, thoughts)))
+
+
+def _add_result(conversation: ForeignChat, block: dict[str, Any]) -> None:
+    result = conversation.add("tool", text_of(block.get("content")), tool_call_id=first_id(block, ("tool_use_id",)))
+    if block.get("is_error"):
+        result.metadata.update(_IS_ERROR)
 
 
 def read_langchain(value: object) -> ForeignChat:
@@ -128,20 +155,27 @@ def _langchain_parts(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _add_langchain(conversation: ForeignChat, kind: str, data: dict[str, Any]) -> None:
     role = data.get("role") if kind == "chat" else kind
     calls = [
-        tool_call(first_id(call, ("id",)), call.get("name"), call.get("args"))
-        for call in objects_of(data.get("tool_calls"), "tool_calls")
+        tool_call(first_id(call, ("id",)), call.get("name") or _NO_NAME, call.get("args"))
+        for key in ("tool_calls", "invalid_tool_calls")  # an invalid one is answered with an error
+        for call in objects_of(data.get(key), key)
     ]
-    content = data.get("content")
-    if isinstance(content, list):  # tool calls of a provider are in `tool_calls`, too
-        content = [part for part in content if not (isinstance(part, dict) and part.get("type") == "tool_use")]
-    conversation.add(
+    content, reasoning = data.get("content"), ""
+    if isinstance(content, list):
+        typed = [(part.get("type") if isinstance(part, dict) else "text", part) for part in content]
+        thoughts = (first_text(part, (name,)) for name, part in typed if name in _LANGCHAIN_THOUGHTS)
+        reasoning = "\n".join(filter(None, thoughts))
+        content = [part for name, part in typed if name not in (*_LANGCHAIN_THOUGHTS, *_LANGCHAIN_CALLS)]
+    message = conversation.add(
         role,
         text_of(content),
         id=first_id(data, ("id",)),
         name=first_text(data, ("name",)),
         tool_calls=calls,
         tool_call_id=first_id(data, ("tool_call_id",)),
+        reasoning=reasoning,
     )
+    if data.get("status") == "error":
+        message.metadata.update(_IS_ERROR)
 
 
 def read_chatgpt(value: object) -> ForeignChat:
@@ -178,9 +212,10 @@ def _add_chatgpt(conversation: ForeignChat, given: dict[str, Any], title: str, c
     author, metadata = object_of(given.get("author"), "author"), given.get("metadata")
     hidden = isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation")
     content = _chatgpt_text(object_of(given.get("content"), "content"))
-    if hidden or not content.strip():
-        return call_id
     role, recipient = author.get("role"), first_text(given, ("recipient",)) or _ALL
+    is_result = role == "tool" and call_id
+    if hidden or not (content.strip() or is_result):
+        return call_id
     fields: dict[str, Any] = {"id": first_text(given, ("id",)), "name": first_text(author, ("name",))}
     made = ""
     if role == "assistant" and recipient != _ALL:
@@ -188,10 +223,7 @@ def _add_chatgpt(conversation: ForeignChat, given: dict[str, Any], title: str, c
         fields["tool_calls"], content = [tool_call(made, recipient, content)], ""
     elif role == "tool":
         fields["tool_call_id"] = call_id
-    count = len(conversation.messages)
-    conversation.add(role, content, **fields)
-    for message in conversation.messages[count:]:
-        _describe(message, given, title)
+    _describe(conversation.add(role, content, **fields), given, title)
     return made
 
 

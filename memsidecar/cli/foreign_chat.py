@@ -30,6 +30,8 @@ ROLES: dict[str, Role] = {
 }
 DERIVED = "import/"
 "The beginning of derived ids."
+EMPTY = "[empty]"
+"The content of a message without any text: the sidecar stores no empty one, except with tool calls."
 _MAX_ID_CHARACTERS = 200
 _DIGEST_BYTES = 16
 
@@ -46,11 +48,14 @@ class ForeignChat:
     user_id: str = ""
     messages: list[Message] = field(default_factory=list)
 
-    def add(self, role: object, content: str, **fields: Any) -> None:
-        """Add a message, unless it says nothing."""
-        message = Message(role=role_of(role), content=content, **fields)
-        if content.strip() or (message.role == ROLE_ASSISTANT and message.tool_calls):
-            self.messages.append(message)
+    def add(self, role: object, content: str, **fields: Any) -> Message:
+        """Add a message and return it. One without text and tool calls gets the content EMPTY."""
+        message = Message(role=role_of(role), **fields)
+        message.content = content or ("" if message.tool_calls else EMPTY)
+        if message.role != ROLE_TOOL:
+            message.ClearField("tool_call_id")
+        self.messages.append(message)
+        return message
 
     def records(self, session_id: str, user_id: str) -> Iterator[ArchiveRecord]:
         """Yield the messages as records. A message without an id gets one that a second import gives it again."""
@@ -74,26 +79,40 @@ def role_of(name: object) -> Role:
     return ROLES[name.lower()]
 
 
-def text_of(content: object) -> str:
-    """Return the text of a content: a text, or a list of parts. A part that is no text is named in brackets."""
+def is_assistant(role: object) -> bool:
+    return role_of(role) == ROLE_ASSISTANT
+
+
+def text_of(content: object, *, joined: bool = False) -> str:
+    """Return the text of a content: a text, or a list of parts, each on its own line.
+
+    A part that is no text is named in brackets. Texts of a model can be `joined`: it splits them at citations.
+    """
     if content is None:
         return ""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        return "\n".join(text for text in map(_part_text, content) if text)
-    raise WrongFormat("a content is neither a text nor a list of parts")
+    if not isinstance(content, list):
+        raise WrongFormat("a content is neither a text nor a list of parts")
+    text, continues = "", False
+    for part in content:
+        piece, is_text = _part_text(part)
+        if piece:
+            text += piece if not text or (joined and continues and is_text) else f"\n{piece}"
+            continues = is_text
+    return text
 
 
-def _part_text(part: object) -> str:
+def _part_text(part: object) -> tuple[str, bool]:
+    """Return the text of a part, or its placeholder, and whether it is its text."""
     if isinstance(part, str):
-        return part
+        return part, True
     if not isinstance(part, dict):
         raise WrongFormat("a part of a content is neither a text nor an object")
     for key in ("text", "refusal"):
         if isinstance(part.get(key), str):
-            return str(part[key])
-    return f"[{part.get('type') or part.get('content_type') or 'part'}]"
+            return str(part[key]), True
+    return f"[{part.get('type') or part.get('content_type') or 'part'}]", False
 
 
 def arguments_json(arguments: object) -> str:

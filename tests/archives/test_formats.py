@@ -2,10 +2,13 @@
 
 import gzip
 import json
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from google.protobuf.json_format import ParseDict
 
 from memsidecar.cli.archive_file import FileProblem, open_input
 from memsidecar.cli.archive_options import FORMATS
@@ -36,6 +39,21 @@ def read_text(text: str | bytes, file_format: str = "auto") -> list[tuple[int, A
 
 def spoken(records: list[ArchiveRecord]) -> list[tuple[int, str]]:
     return [(record.message.role, record.message.content) for record in records]
+
+
+def client_cases() -> list[tuple[str, dict[str, Any]]]:
+    """Return the cases of the clients' conversions that give messages."""
+    table = json.loads((Path(__file__).parents[2] / "clients" / "scenarios" / "conversion.json").read_text())
+    names = ("openai", "anthropic")
+    return [(name, case) for name in names for case in table[f"messages_from_{name}"] if case.get("expected")]
+
+
+def comparable(messages: list[Message]) -> list[Message]:
+    """Return the messages with their arguments in one form, if they are JSON."""
+    for call in (call for message in messages for call in message.tool_calls):
+        with suppress(ValueError):
+            call.arguments_json = json.dumps(json.loads(call.arguments_json))
+    return messages
 
 
 @pytest.mark.parametrize(("name", "file_format"), SAMPLE_FORMATS.items())
@@ -114,6 +132,26 @@ def test_a_chatgpt_export_follows_the_current_branch() -> None:
     assert dict(answer.metadata.items()) == {"title": "Trip to Oslo", "model": "gpt-4o"}
 
 
+def chatgpt(*messages: dict[str, Any], **fields: Any) -> str:
+    """Return a conversation of these messages, one after the other."""
+    nodes = {
+        str(at): {"message": message, "parent": str(at - 1), "children": [str(at + 1)]}
+        for at, message in enumerate(messages)
+    }
+    return json.dumps([{"mapping": nodes, "current_node": str(len(messages) - 1), **fields}])
+
+
+def chatgpt_message(role: str, text: str, **fields: Any) -> dict[str, Any]:
+    return {"author": {"role": role}, "content": {"content_type": "text", "parts": [text]}, **fields}
+
+
+def test_an_empty_result_of_a_chatgpt_tool_stays_with_its_call() -> None:
+    call = chatgpt_message("assistant", "x = 1", recipient="python", id="c")
+    found = [record for _, record in read_text(chatgpt(call, chatgpt_message("tool", ""), chatgpt_message("user", "")))]
+    assert spoken(found) == [(ROLE_ASSISTANT, ""), (ROLE_TOOL, "[empty]")]
+    assert found[1].message.tool_call_id == "c"
+
+
 def test_plain_lines_keep_sessions_users_times_and_metadata() -> None:
     records = read("plain.jsonl")
     assert [(record.session_id, record.user_id) for record in records] == [("a", "ann")] * 3 + [("b", "")]
@@ -152,6 +190,33 @@ def test_lines_of_conversations_are_sessions_of_their_own() -> None:
         (2, "chat-2"),
         (2, "chat-2"),
     ]
+
+
+@pytest.mark.parametrize(("file_format", "case"), client_cases(), ids=lambda value: str(value)[:60])
+def test_messages_become_what_the_clients_make_of_them(file_format: str, case: dict[str, Any]) -> None:
+    chat = {"messages": case["messages"], **({"system": case["system"]} if case.get("system") else {})}
+    found = [record.message for _, record in read_text(json.dumps(chat), file_format)]
+    for message in found:
+        message.ClearField("id")
+    assert comparable(found) == comparable([ParseDict(message, Message()) for message in case["expected"]])
+
+
+def test_an_invalid_tool_call_of_langchain_keeps_its_result() -> None:
+    invalid = {"name": None, "args": "{bad", "id": "t9", "error": "no JSON"}
+    chat = [
+        {"type": "ai", "data": {"content": "", "tool_calls": [], "invalid_tool_calls": [invalid]}},
+        {"type": "tool", "data": {"content": "Try again.", "tool_call_id": "t9", "status": "error"}},
+    ]
+    call, result = [record.message for _, record in read_text(json.dumps(chat))]
+    assert call.tool_calls[0].arguments_json == "{bad"
+    assert call.tool_calls[0].id == result.tool_call_id == "t9"
+    assert result.metadata["is_error"]
+
+
+def test_thoughts_of_langchain_are_the_reasoning() -> None:
+    parts = [{"type": "thinking", "thinking": "hm"}, "It rains.", {"type": "tool_use", "id": "t"}]
+    ((_, record),) = read_text(json.dumps([{"type": "ai", "data": {"content": parts}}]))
+    assert (record.message.reasoning, record.message.content) == ("hm", "It rains.")
 
 
 def test_older_function_calls_are_read() -> None:
