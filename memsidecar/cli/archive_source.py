@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -14,7 +15,7 @@ from google.protobuf.json_format import Parse, ParseError
 from memsidecar.cli.archive_file import STANDARD, FileProblem, read_lines
 from memsidecar.cli.archive_options import FORMATS
 from memsidecar.cli.chat_formats import read_anthropic, read_chatgpt, read_langchain, read_openai, read_plain
-from memsidecar.cli.foreign_chat import DERIVED, ForeignChat, WrongFormat
+from memsidecar.cli.foreign_chat import INVALID_UNICODE, ForeignChat, WrongFormat, first_text
 from memsidecar.v1.session_pb2 import ArchiveRecord
 
 AUTO, MEMSIDECAR, OPENAI, ANTHROPIC, LANGCHAIN, CHATGPT, JSONL = FORMATS
@@ -27,9 +28,20 @@ _READERS: dict[str, Callable[[Any], ForeignChat]] = {
 }
 _RECORD_KEYS = {"message", "fact", "summary", "artifact", "document", "policy", "calibration", "session"}
 _ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document")
+_TITLE_KEYS = ("title", "conversation_id", "id", "session_id", "thread_id")
+_MAX_TITLE_CHARACTERS = 60
 
 Lines = Iterator[tuple[int, str]]
 LocatedRecord = tuple[int, ArchiveRecord]
+
+
+@dataclass(frozen=True)
+class _Element:
+    """A conversation or a message of a file, the number of its line, and its place in an error."""
+
+    line: int
+    place: str
+    value: Any
 
 
 @dataclass(frozen=True)
@@ -45,75 +57,100 @@ class ArchiveSource:
     session_id: str = ""
 
     def records(self, source: BinaryIO) -> Iterator[LocatedRecord]:
-        """Yield the records, each with the number of its line. Raises FileProblem."""
+        """Yield the records, each with the number of its line. Raises FileProblem.
+
+        A file without records is a problem, unless it is given as an archive: that of an empty memory has none.
+        """
         if self.file_format not in FORMATS:
             raise FileProblem(f"the format {self.file_format!r} is not known: {', '.join(FORMATS)} are")
-        lines = read_lines(source, self.name)
+        located = self._records(read_lines(source, self.name))
+        first = next(located, None)
+        if first is not None:
+            yield first
+            yield from located
+        elif self.file_format != MEMSIDECAR:
+            raise FileProblem(f"{self.name}: has no messages; an archive without records needs --format {MEMSIDECAR}")
+
+    def _records(self, lines: Lines) -> Iterator[LocatedRecord]:
         first = next(lines, None)
         if first is None:
-            return
+            return iter(())
         value = _parsed(first[1])
-        if not isinstance(value, dict):
-            yield from self._document(first[1] if value is None else value, lines)
-            return
-        file_format = detect(value) if self.file_format == AUTO else self.file_format
-        if file_format in (MEMSIDECAR, JSONL):
-            yield from self._lines(file_format, chain([first], lines))
-        else:
-            yield from self._conversations(file_format, chain([first], lines))
+        second = next(lines, None) if isinstance(value, list) else None
+        if isinstance(value, list) and second is None:
+            return self._document(value)
+        if isinstance(value, dict | list):
+            return self._lines(value, chain([first], [second] if second else [], lines))
+        return self._document(self._whole(first, lines))
 
-    def _document(self, begun: object, lines: Lines) -> Iterator[LocatedRecord]:
-        """Yield the records of one JSON value, of which the first line is parsed already, or only read."""
-        value = begun
-        if isinstance(begun, str):
-            text = "\n".join([begun, *(line for _, line in lines)])
-            try:
-                value = json.loads(text)
-            except (ValueError, RecursionError) as error:
-                raise FileProblem(f"{self.name}, line {getattr(error, 'lineno', 1)}: is not JSON") from None
-        given = value if isinstance(value, list) else [value]
-        file_format = detect(given) if self.file_format == AUTO else self.file_format
-        if file_format == MEMSIDECAR:
-            raise FileProblem(f"{self.name}: an archive of memsidecar has one record in each line")
-        if not given or not _is_message(given[0], file_format):
-            for at, conversation in enumerate(given):
-                yield from self._conversation(file_format, 1, at, conversation)
-        elif file_format == JSONL:
-            for at, message in enumerate(given):
-                yield from self._conversation(file_format, 1, at, message)
-        else:
-            yield from self._conversation(file_format, 1, 0, given)
-
-    def _lines(self, file_format: str, lines: Lines) -> Iterator[LocatedRecord]:
-        places: dict[str, int] = {}
-        for number, line in lines:
-            if file_format == MEMSIDECAR:
-                yield number, self._record(number, line)
-                continue
-            for record in self._read(file_format, number, self._session_id(0), self._value(number, line)):
-                session_id = record.session_id
-                places[session_id] = places.get(session_id, -1) + 1
-                # The place in the session is a part of a derived id: a file may have equal messages.
-                if record.message.id.startswith(DERIVED):
-                    record.message.id = f"{record.message.id}/{places[session_id]}"
-                yield number, record
-
-    def _conversations(self, file_format: str, lines: Lines) -> Iterator[LocatedRecord]:
-        for at, (number, line) in enumerate(lines):
-            yield from self._conversation(file_format, number, at, self._value(number, line))
-
-    def _conversation(self, file_format: str, number: int, at: int, value: object) -> Iterator[LocatedRecord]:
-        for record in self._read(file_format, number, self._session_id(at), value):
-            yield number, record
-
-    def _read(self, file_format: str, number: int, session_id: str, value: object) -> Sequence[ArchiveRecord]:
-        """Return the records of a conversation, which is in RAM already."""
+    def _whole(self, first: tuple[int, str], lines: Lines) -> object:
+        """Return the JSON value of all lines."""
+        numbered = [first, *lines]
         try:
-            return list(_READERS[file_format](value).records(session_id, self.user_id))
-        except WrongFormat as error:
-            raise FileProblem(f"{self.name}, line {number}: {error}") from None
+            return json.loads("\n".join(line for _, line in numbered))
+        except (ValueError, RecursionError) as error:
+            number, _ = numbered[getattr(error, "lineno", 1) - 1]
+            raise FileProblem(f"{self.name}, line {number}: is not JSON") from None
+
+    def _lines(self, value: object, lines: Lines) -> Iterator[LocatedRecord]:
+        """Return the records of JSON lines. `value` is that of the first line."""
+        file_format = self._detected(value)
+        if file_format == MEMSIDECAR:
+            return ((number, self._record(number, line)) for number, line in lines)
+        elements = (_Element(number, f", line {number}", self._value(number, line)) for number, line in lines)
+        return self._elements(file_format, elements, are_messages=_is_message(value, file_format))
+
+    def _document(self, value: object) -> Iterator[LocatedRecord]:
+        """Return the records of one JSON value."""
+        if not isinstance(value, dict | list):
+            raise FileProblem(f"{self.name}: is JSON, but neither an object nor a list")
+        given = value if isinstance(value, list) else [value]
+        if not given:
+            return iter(())
+        file_format = self._detected(given)
+        if file_format == MEMSIDECAR:
+            raise FileProblem(f"{self.name}: an archive of {MEMSIDECAR} has one record in each line")
+        are_messages = _is_message(given[0], file_format)
+        kind = "message" if are_messages else "conversation"
+        elements = (_Element(1, f", {kind} {at}{_title(each)}", each) for at, each in enumerate(given, 1))
+        return self._elements(file_format, elements, are_messages=are_messages)
+
+    def _elements(
+        self, file_format: str, elements: Iterable[_Element], *, are_messages: bool
+    ) -> Iterator[LocatedRecord]:
+        """Yield the records of conversations, or of messages, which may name their sessions."""
+        if are_messages and file_format == OPENAI:
+            file_format = JSONL  # has the fields of OPENAI, and names
+        counts: Counter[str] | None = Counter() if are_messages else None
+        for at, element in enumerate(elements):
+            for record in self._read(file_format, element, self._session_id(0 if are_messages else at), counts):
+                yield element.line, record
+
+    def _read(
+        self, file_format: str, element: _Element, session_id: str, counts: Counter[str] | None
+    ) -> Sequence[ArchiveRecord]:
+        """Return the records of a conversation; or of a message, with the counts of the messages before it."""
+        value = element.value
+        if counts is not None and file_format != JSONL and isinstance(value, dict):
+            value = {**value, "id": None, "messages": [value]}
+        try:
+            chat = _READERS[file_format](value)
+            session_id = chat.session_id or session_id
+            if counts is None:
+                return list(chat.records(session_id, self.user_id))
+            counts[session_id] += len(chat.messages)
+            return list(chat.records(session_id, self.user_id, counts[session_id] - len(chat.messages)))
+        except WrongFormat as problem:
+            message = f", message {problem.message}" if problem.message and counts is None else ""
+            raise FileProblem(f"{self.name}{element.place}{message}: {problem}") from None
         except UnicodeError:
-            raise FileProblem(f"{self.name}, line {number}: has a text that is not valid Unicode") from None
+            raise FileProblem(f"{self.name}{element.place}: {INVALID_UNICODE}") from None
+
+    def _detected(self, value: object) -> str:
+        try:
+            return detect(value) if self.file_format == AUTO else self.file_format
+        except WrongFormat as problem:
+            raise FileProblem(f"{self.name}: {problem}") from None
 
     def _record(self, number: int, line: str) -> ArchiveRecord:
         try:
@@ -142,22 +179,30 @@ def _parsed(line: str) -> Any:
         return None
 
 
+def _title(conversation: object) -> str:
+    """Return the title or the id of a conversation in parentheses, if it has one."""
+    name = first_text(conversation, _TITLE_KEYS) if isinstance(conversation, dict) else ""
+    return f" ({name[:_MAX_TITLE_CHARACTERS]})" if name else ""
+
+
 def detect(value: object) -> str:
-    """Return the format of a file by its first object. Raises FileProblem."""
+    """Return the format of a file by its first object. Raises WrongFormat."""
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict):
-        raise FileProblem(f"the format is not recognised: give --format, one of {', '.join(FORMATS[1:])}")
+        raise WrongFormat("the format is not recognised: the first element is not an object")
     if "mapping" in first:
         return CHATGPT
     if "role" in first:
-        return _detect_messages(value if isinstance(value, list) else [value], JSONL)
+        return _detect_messages(value, OPENAI) if isinstance(value, list) else _detect_messages([value], JSONL)
     if isinstance(first.get("messages"), list):
         return ANTHROPIC if "system" in first else _detect_messages(first["messages"], OPENAI)
     if "type" in first and ("data" in first or "kwargs" in first):
         return LANGCHAIN
-    if _RECORD_KEYS & first.keys() and "role" not in first:
+    if _RECORD_KEYS & first.keys():
         return MEMSIDECAR
-    raise FileProblem(f"the format is not recognised: give --format, one of {', '.join(FORMATS[1:])}")
+    fields = ", ".join([*first][:8]) or "no field"
+    formats = ", ".join(FORMATS[1:])
+    raise WrongFormat(f"the format is not recognised: the first object has {fields}; give --format, one of {formats}")
 
 
 def _detect_messages(messages: list[Any], otherwise: str) -> str:
@@ -168,12 +213,13 @@ def _detect_messages(messages: list[Any], otherwise: str) -> str:
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     if any(isinstance(block, dict) and block.get("type") in _ANTHROPIC_BLOCKS for block in blocks):
         return ANTHROPIC
-    is_list = otherwise == JSONL and len(messages) > 1
-    return OPENAI if is_list else otherwise
+    return otherwise
 
 
 def _is_message(value: object, file_format: str) -> bool:
-    """Tell whether an element of a list is a message, and the list one conversation."""
+    """Tell whether an element of a file is a message, and not a conversation."""
+    if file_format == JSONL:
+        return True
     if not isinstance(value, dict) or file_format == CHATGPT:
         return False
-    return "role" in value or (file_format == LANGCHAIN and "messages" not in value)
+    return "role" in value or (file_format == LANGCHAIN and "type" in value)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memsidecar.cli.foreign_chat import (
     ForeignChat,
+    WrongFormat,
     first_id,
     first_text,
     is_assistant,
     metadata_of,
+    naming,
     object_of,
     objects_of,
+    required,
     set_time,
     text_of,
     tool_call,
@@ -49,11 +52,27 @@ def read_plain(value: object) -> ForeignChat:
 
 def read_openai(value: object) -> ForeignChat:
     """Read a chat of the Chat Completions API: its list of messages, or an object with `messages`."""
-    given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = ForeignChat(first_id(given, (*_SESSION_KEYS, "id")), first_id(given, _USER_KEYS))
-    for message in objects_of(given.get("messages"), "messages"):
-        _add_openai(conversation, message)
-    return conversation
+    given = _conversation(value)
+    chat = _named(given)
+    _add_each(chat, given, _add_openai)
+    return chat
+
+
+def _conversation(value: object) -> dict[str, Any]:
+    return {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
+
+
+def _named(given: dict[str, Any]) -> ForeignChat:
+    return ForeignChat(first_id(given, (*_SESSION_KEYS, "id")), first_id(given, _USER_KEYS))
+
+
+def _add_each(chat: ForeignChat, given: dict[str, Any], add: Callable[[ForeignChat, dict[str, Any]], None]) -> None:
+    messages = required(given, "messages")
+    if not isinstance(messages, list):
+        raise WrongFormat("messages is not a list")
+    for number, message in enumerate(messages, 1):
+        with naming(str(number)):
+            add(chat, object_of(message, "a message"))
 
 
 def _add_openai(conversation: ForeignChat, message: dict[str, Any]) -> None:
@@ -61,9 +80,10 @@ def _add_openai(conversation: ForeignChat, message: dict[str, Any]) -> None:
     if message.get("function_call"):
         calls.append(_openai_call(object_of(message["function_call"], "function_call")))
     answers = first_id(message, ("tool_call_id", "name") if message.get("role") == "function" else ("tool_call_id",))
-    content = text_of(message.get("content"), joined=is_assistant(message.get("role")))
+    role = required(message, "role")
+    content = text_of(message.get("content"), joined=is_assistant(role))
     conversation.add(
-        message.get("role"),
+        role,
         content or text_of(message.get("refusal")) or _audio_text(message.get("audio")),
         name=first_text(message, ("name",)),
         tool_calls=calls,
@@ -87,17 +107,20 @@ def _audio_text(audio: object) -> str:
 
 def read_anthropic(value: object) -> ForeignChat:
     """Read a request of the Messages API: `messages` of content blocks, and `system`; or the list of messages."""
-    given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = ForeignChat(first_id(given, (*_SESSION_KEYS, "id")), first_id(given, _USER_KEYS))
+    given = _conversation(value)
+    chat = _named(given)
     if system := text_of(given.get("system")):
-        conversation.add("system", system)
-    for message in objects_of(given.get("messages"), "messages"):
-        content = message.get("content")
-        if isinstance(content, list):
-            _add_blocks(conversation, message.get("role"), objects_of(content, "content"))
-        else:
-            conversation.add(message.get("role"), text_of(content))
-    return conversation
+        chat.add("system", system)
+    _add_each(chat, given, _add_anthropic)
+    return chat
+
+
+def _add_anthropic(conversation: ForeignChat, message: dict[str, Any]) -> None:
+    role, content = required(message, "role"), message.get("content")
+    if isinstance(content, list):
+        _add_blocks(conversation, role, objects_of(content, "content"))
+    else:
+        conversation.add(role, text_of(content))
 
 
 def _add_blocks(conversation: ForeignChat, role: object, blocks: Sequence[dict[str, Any]]) -> None:
@@ -134,11 +157,10 @@ def _add_result(conversation: ForeignChat, block: dict[str, Any]) -> None:
 
 def read_langchain(value: object) -> ForeignChat:
     """Read messages as `messages_to_dict` or `dumpd` of LangChain write them."""
-    given = {"messages": value} if isinstance(value, list) else object_of(value, "a conversation")
-    conversation = ForeignChat(first_id(given, _SESSION_KEYS), first_id(given, _USER_KEYS))
-    for message in objects_of(given.get("messages", [given] if "type" in given else None), "messages"):
-        _add_langchain(conversation, *_langchain_parts(message))
-    return conversation
+    given = _conversation(value)
+    chat = _named(given)
+    _add_each(chat, given, lambda chat, message: _add_langchain(chat, *_langchain_parts(message)))
+    return chat
 
 
 def _langchain_parts(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -146,9 +168,9 @@ def _langchain_parts(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if message.get("type") == "constructor":
         names = message.get("id")
         name = str(names[-1]) if isinstance(names, list) and names else ""
-        return _LANGCHAIN_TYPES.get(name.removesuffix("Chunk"), name), object_of(message.get("kwargs"), "kwargs")
+        return _LANGCHAIN_TYPES.get(name.removesuffix("Chunk"), name), object_of(required(message, "kwargs"), "kwargs")
     kind = str(message.get("type"))
-    data = object_of(message.get("data"), "data")
+    data = object_of(required(message, "data"), "data")
     return _LANGCHAIN_TYPES.get(kind.removesuffix("Chunk"), kind), data
 
 
@@ -181,13 +203,15 @@ def _add_langchain(conversation: ForeignChat, kind: str, data: dict[str, Any]) -
 def read_chatgpt(value: object) -> ForeignChat:
     """Read a conversation of conversations.json: the path through its tree that ends at `current_node`."""
     given = object_of(value, "a conversation")
-    mapping = object_of(given.get("mapping"), "mapping")
+    mapping = object_of(required(given, "mapping"), "mapping")
     conversation = ForeignChat(first_id(given, ("conversation_id", "id")))
     title = first_text(given, ("title",))
     call_id = ""
-    for node in _path(mapping, given.get("current_node")):
-        if node.get("message") is not None:
-            call_id = _add_chatgpt(conversation, object_of(node["message"], "message"), title, call_id)
+    nodes = (node for node in _path(mapping, given.get("current_node")) if node.get("message") is not None)
+    for number, node in enumerate(nodes, 1):
+        message = object_of(node["message"], "message")
+        with naming(first_id(message, ("id",)) or str(number)):
+            call_id = _add_chatgpt(conversation, message, title, call_id)
     return conversation
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
@@ -28,16 +29,33 @@ ROLES: dict[str, Role] = {
     "tool": ROLE_TOOL,
     "function": ROLE_TOOL,
 }
-DERIVED = "import/"
+_DERIVED = "import/"
 "The beginning of derived ids."
+INVALID_UNICODE = "has a text that is not valid Unicode"
 EMPTY = "[empty]"
 "The content of a message without any text: the sidecar stores no empty one, except with tool calls."
 _MAX_ID_CHARACTERS = 200
 _DIGEST_BYTES = 16
+_MAX_FIELDS_NAMED = 8
 
 
 class WrongFormat(SidecarError):
-    """The content does not have the shape of its format."""
+    """The content does not have the shape of its format. `message` is the number or the id of the wrong message."""
+
+    def __init__(self, problem: str, message: str = "") -> None:
+        super().__init__(problem)
+        self.message = message
+
+
+@contextmanager
+def naming(message: str) -> Iterator[None]:
+    """Name the message in its problems."""
+    try:
+        yield
+    except WrongFormat as problem:
+        raise WrongFormat(str(problem), message) from None
+    except UnicodeError:
+        raise WrongFormat(INVALID_UNICODE, message) from None
 
 
 @dataclass
@@ -57,10 +75,13 @@ class ForeignChat:
         self.messages.append(message)
         return message
 
-    def records(self, session_id: str, user_id: str) -> Iterator[ArchiveRecord]:
-        """Yield the messages as records. A message without an id gets one that a second import gives it again."""
+    def records(self, session_id: str, user_id: str, before: int = 0) -> Iterator[ArchiveRecord]:
+        """Yield the messages as records. A message without an id gets one that a second import gives it again.
+
+        `before` is the number of messages that the file has before them in their session.
+        """
         session_id, user_id = self.session_id or session_id, self.user_id or user_id
-        for at, message in enumerate(self.messages):
+        for at, message in enumerate(self.messages, before):
             if not message.id or len(message.id) > _MAX_ID_CHARACTERS:
                 message.id = derived_id(session_id, at, message)
             yield ArchiveRecord(user_id=user_id, session_id=session_id, message=message)
@@ -70,7 +91,7 @@ def derived_id(session_id: str, at: int, message: Message) -> str:
     """Return an id made of the place and the content of a message."""
     calls = [(call.id, call.name, call.arguments_json) for call in message.tool_calls]
     name = json.dumps([session_id, at, message.id, message.role, message.content, message.tool_call_id, calls])
-    return f"{DERIVED}{blake2b(name.encode(), digest_size=_DIGEST_BYTES).hexdigest()}"
+    return f"{_DERIVED}{blake2b(name.encode(), digest_size=_DIGEST_BYTES).hexdigest()}"
 
 
 def role_of(name: object) -> Role:
@@ -132,6 +153,14 @@ def objects_of(value: object, what: str) -> Sequence[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise WrongFormat(f"{what} is not a list of objects")
     return value
+
+
+def required(given: dict[str, Any], key: str) -> Any:
+    """Return a field; raise WrongFormat if it is absent."""
+    if given.get(key) is None:
+        fields = ", ".join([*given][:_MAX_FIELDS_NAMED]) or "no field"
+        raise WrongFormat(f"has no {key}, but {fields}")
+    return given[key]
 
 
 def object_of(value: object, what: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +17,9 @@ from memsidecar.cli.archive_source import ArchiveSource
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message
 from memsidecar.v1.session_pb2 import ArchiveRecord
 
+ARCHIVE = '{"userId": "ann", "sessionId": "s", "message": {"id": "m", "role": "ROLE_USER", "content": "Hi"}}'
+MESSAGE = '{"role": "user", "content": "Hi"}'
+CHAT = f'{{"messages": [{MESSAGE}]}}'
 SAMPLES = Path(__file__).parent / "samples"
 SAMPLE_FORMATS = {
     "openai.json": "openai",
@@ -236,11 +240,45 @@ def test_older_function_calls_are_read() -> None:
         ('{"role": "user", "content": 7}', "auto", "line 1: a content is neither a text nor a list"),
         ('{"role": "user", "content": "a", "timestamp": "soon"}', "auto", "line 1: a time is neither"),
         ('{"role": "user", "content": "a", "metadata": [1]}', "auto", "line 1: metadata is not an object"),
-        ('[{"mapping": 3}]', "auto", "line 1: mapping is not an object"),
-        ("[\n1,\n]", "auto", "is not JSON"),
-        ("7", "auto", "the format is not recognised"),
-        ('{"color": "red"}', "auto", "the format is not recognised"),
-        ('{"messages": [3]}', "openai", "line 1: messages is not a list of objects"),
+        ('[{"mapping": 3}]', "auto", "chat.json, conversation 1: mapping is not an object"),
+        ("\n[\n\n1,\n]", "auto", "chat.json, line 5: is not JSON"),
+        ("7", "auto", "chat.json: is JSON, but neither an object nor a list"),
+        ('"Hi"', "auto", "chat.json: is JSON, but neither an object nor a list"),
+        ("null", "auto", "chat.json: is JSON, but neither an object nor a list"),
+        ("[7]", "auto", "chat.json: the format is not recognised"),
+        ('{"color": "red"}', "auto", "chat.json: the format is not recognised: the first object has color; give"),
+        ('{"messages": 3}', "openai", "line 1: messages is not a list"),
+        ('{"messages": [3]}', "openai", "line 1, message 1: a message is not an object"),
+        ('{"messages": [{"role": "user", "content": "\\ud800"}]}', "auto", "line 1, message 1: has a text that is not"),
+        (
+            '[{"role": "user", "content": "a"}, {"content": "b"}]',
+            "auto",
+            "json, message 2: has no role, but content",
+        ),
+        ('[{"type": "ai", "data": {}}, {"type": "ai"}]', "auto", "chat.json, message 2: has no data, but type"),
+        (
+            '[{"id": "x", "messages": []}, {"id": "y"}]',
+            "auto",
+            "conversation 2 (y): has no messages, but id",
+        ),
+        (chatgpt(chatgpt_message("elf", "a")), "auto", "chat.json, conversation 1, message 1: the role 'elf'"),
+        (
+            chatgpt(chatgpt_message("elf", "a", id="m"), title="T"),
+            "auto",
+            "conversation 1 (T), message m: the role",
+        ),
+        (ARCHIVE, "openai", "line 1: has no messages, but userId, sessionId, message"),
+        (ARCHIVE, "anthropic", "line 1: has no messages, but userId"),
+        (ARCHIVE, "langchain", "line 1: has no messages, but userId"),
+        (ARCHIVE, "chatgpt", "line 1: has no mapping, but userId"),
+        (ARCHIVE, "jsonl", "line 1: has no role, but userId"),
+        (f"{CHAT}\n{MESSAGE}", "auto", "line 2: has no messages, but role, content"),
+        (f"{MESSAGE}\n{CHAT}", "auto", "line 2: has no role, but messages"),
+        (f'{CHAT}\n{{"color": 1}}\n{CHAT}', "auto", "line 2: has no messages, but color"),
+        ("", "auto", "chat.json: has no messages; an archive without records needs --format memsidecar"),
+        ("\n \n", "jsonl", "chat.json: has no messages"),
+        ("[]", "openai", "chat.json: has no messages"),
+        ('{"messages": []}', "openai", "chat.json: has no messages"),
         ('{"session": {}, "version": 1}\n{"session": {"color": 1}}', "auto", "line 2: is no record of an archive"),
         ('[{"session": {}}]', "auto", "one record in each line"),
         (b'{"role": "user", "content": "\xff"}', "auto", "line 1: is not UTF-8"),
@@ -248,12 +286,40 @@ def test_older_function_calls_are_read() -> None:
     ],
 )
 def test_a_problem_is_named_with_its_line(text: str | bytes, file_format: str, problem: str) -> None:
-    with pytest.raises(FileProblem, match=problem.replace("[", r"\[").replace("(", r"\(")):
+    with pytest.raises(FileProblem, match=re.escape(problem)):
         read_text(text, file_format)
 
 
-def test_an_empty_file_has_no_records() -> None:
-    assert read_text("") == read_text("\n \n") == read_text("[]", "openai") == []
+def test_an_archive_may_be_empty() -> None:
+    assert read_text("", "memsidecar") == read_text("\n \n", "memsidecar") == []
+
+
+@pytest.mark.parametrize("separator", ["\n", ",\n"])
+def test_messages_in_lines_and_in_a_list_may_name_their_sessions(separator: str) -> None:
+    blocks = [{"type": "tool_use", "id": "t", "name": "now"}]
+    messages = [
+        {"role": "assistant", "content": blocks, "session_id": "a"},
+        {"role": "user", "content": "Hi", "session_id": "b", "id": "m"},
+        {"role": "user", "content": "Hi"},
+        {"role": "user", "content": "Hi"},
+    ]
+    text = separator.join(map(json.dumps, messages))
+    found = [record for _, record in read_text(text if separator == "\n" else f"[{text}]")]
+    assert [record.session_id for record in found] == ["a", "b", "chat", "chat"]
+    assert found[2].message.id != found[3].message.id and found[0].message.tool_calls[0].name == "now"
+
+
+def test_messages_of_langchain_in_lines_are_one_session() -> None:
+    found = read_text("\n".join(json.dumps({"type": kind, "data": {"content": kind}}) for kind in ("human", "ai")))
+    assert [(number, record.session_id, record.message.content) for number, record in found] == [
+        (1, "chat", "human"),
+        (2, "chat", "ai"),
+    ]
+
+
+def test_lines_of_lists_are_conversations() -> None:
+    found = read_text(f"[{MESSAGE}]\n[{MESSAGE}, {MESSAGE}]\n")
+    assert [(number, record.session_id) for number, record in found] == [(1, "chat"), (2, "chat-2"), (2, "chat-2")]
 
 
 def test_a_truncated_compressed_file_gives_its_whole_lines_and_a_problem(tmp_path: Path) -> None:
