@@ -18,6 +18,8 @@ from memsidecar.cli.chat_formats import read_anthropic, read_chatgpt, read_langc
 from memsidecar.cli.foreign_chat import INVALID_UNICODE, ForeignChat, WrongFormat, first_text
 from memsidecar.v1.session_pb2 import ArchiveRecord
 
+NEWEST_VERSION = 1
+"The newest version of the records of archives."
 AUTO, MEMSIDECAR, OPENAI, ANTHROPIC, LANGCHAIN, CHATGPT, JSONL = FORMATS
 _READERS: dict[str, Callable[[Any], ForeignChat]] = {
     OPENAI: read_openai,
@@ -26,7 +28,7 @@ _READERS: dict[str, Callable[[Any], ForeignChat]] = {
     CHATGPT: read_chatgpt,
     JSONL: read_plain,
 }
-_RECORD_KEYS = {"message", "fact", "summary", "artifact", "document", "policy", "calibration", "session"}
+_RECORD_KEYS = {"message", "fact", "summary", "artifact", "document", "policy", "calibration", "session", "version"}
 _ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document")
 _TITLE_KEYS = ("title", "conversation_id", "id", "session_id", "thread_id")
 _MAX_TITLE_CHARACTERS = 60
@@ -156,7 +158,8 @@ class ArchiveSource:
         try:
             return Parse(line, ArchiveRecord())
         except (ParseError, RecursionError, ValueError) as error:
-            raise FileProblem(f"{self.name}, line {number}: is no record of an archive: {error}") from None
+            problem = _version_problem(_parsed(line)) or f"is no record of an archive: {error}"
+            raise FileProblem(f"{self.name}, line {number}: {problem}") from None
 
     def _value(self, number: int, line: str) -> object:
         value = _parsed(line)
@@ -177,6 +180,14 @@ def _parsed(line: str) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
+
+
+def _version_problem(record: Any) -> str:
+    """Tell that a record is of a newer version, whose fields are not known."""
+    version = record.get("version") if isinstance(record, dict) else None
+    if not isinstance(version, int) or version <= NEWEST_VERSION:
+        return ""
+    return f"is a record of version {version}; the newest known version is {NEWEST_VERSION}: update memsidecar"
 
 
 def _title(conversation: object) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import ParseDict
 
+from memsidecar.api.archive_record import VERSIONS
 from memsidecar.cli.archive_file import FileProblem, open_input
 from memsidecar.cli.archive_options import FORMATS
-from memsidecar.cli.archive_source import ArchiveSource
+from memsidecar.cli.archive_source import NEWEST_VERSION, ArchiveSource
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message
 from memsidecar.v1.session_pb2 import ArchiveRecord
 
@@ -281,6 +282,8 @@ def test_older_function_calls_are_read() -> None:
         ('{"messages": []}', "openai", "chat.json: has no messages"),
         ('{"session": {}, "version": 1}\n{"session": {"color": 1}}', "auto", "line 2: is no record of an archive"),
         ('[{"session": {}}]', "auto", "one record in each line"),
+        ('{"color": {}, "version": 2}', "auto", "line 1: is a record of version 2; the newest known version is 1"),
+        ('{"session": {"color": 1}, "version": 2}', "auto", "line 1: is a record of version 2; the newest known"),
         (b'{"role": "user", "content": "\xff"}', "auto", "line 1: is not UTF-8"),
         ("{}", "yaml", "the format 'yaml' is not known: auto, memsidecar"),
     ],
@@ -288,6 +291,10 @@ def test_older_function_calls_are_read() -> None:
 def test_a_problem_is_named_with_its_line(text: str | bytes, file_format: str, problem: str) -> None:
     with pytest.raises(FileProblem, match=re.escape(problem)):
         read_text(text, file_format)
+
+
+def test_the_newest_version_is_that_of_the_server() -> None:
+    assert max(VERSIONS) == NEWEST_VERSION
 
 
 def test_an_archive_may_be_empty() -> None:
