@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memsidecar.cli.foreign_chat import (
+    ROLES,
     ForeignChat,
     WrongFormat,
     first_id,
@@ -26,7 +27,15 @@ _SESSION_KEYS = ("session_id", "conversation_id", "thread_id", "sessionId", "con
 _USER_KEYS = ("user_id", "user", "userId")
 _MESSAGE_KEYS = ("id", "message_id", "messageId")
 _TIME_KEYS = ("create_time", "created_at", "timestamp", "createTime", "createdAt")
-_LANGCHAIN_TYPES = {"HumanMessage": "human", "AIMessage": "ai", "SystemMessage": "system", "ToolMessage": "tool"}
+_LANGCHAIN_TYPES = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "function",
+    "ChatMessage": "chat",
+    "RemoveMessage": "remove",
+}
 _LANGCHAIN_THOUGHTS = ("reasoning", "thinking")
 _LANGCHAIN_CALLS = ("tool_use", "tool_call", "function_call", "invalid_tool_call")
 "Parts that repeat `tool_calls`."
@@ -175,7 +184,11 @@ def _langchain_parts(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _add_langchain(conversation: ForeignChat, kind: str, data: dict[str, Any]) -> None:
-    role = data.get("role") if kind == "chat" else kind
+    """Add a message. A role of one's own is that of a user with this name. `remove` is an instruction, no message."""
+    if kind == "remove":
+        return
+    own = first_text(data, ("role",)) if kind == "chat" else ""
+    role = (own if own.lower() in ROLES else "user") if kind == "chat" else kind
     calls = [
         tool_call(first_id(call, ("id",)), call.get("name") or _NO_NAME, call.get("args"))
         for key in ("tool_calls", "invalid_tool_calls")  # an invalid one is answered with an error
@@ -191,7 +204,7 @@ def _add_langchain(conversation: ForeignChat, kind: str, data: dict[str, Any]) -
         role,
         text_of(content),
         id=first_id(data, ("id",)),
-        name=first_text(data, ("name",)),
+        name=first_text(data, ("name",)) or own,
         tool_calls=calls,
         tool_call_id=first_id(data, ("tool_call_id",)),
         reasoning=reasoning,

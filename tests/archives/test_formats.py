@@ -218,6 +218,29 @@ def test_an_invalid_tool_call_of_langchain_keeps_its_result() -> None:
     assert result.metadata["is_error"]
 
 
+@pytest.mark.parametrize(
+    ("role", "expected"), [("moderator", ROLE_USER), ("assistant", ROLE_ASSISTANT), ("System", ROLE_SYSTEM)]
+)
+def test_a_chat_message_of_langchain_has_the_nearest_role(role: str, expected: int) -> None:
+    dumped = {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "ChatMessage"],
+        "kwargs": {"content": "a", "role": role},
+    }
+    chat = [{"type": "chat", "data": {"content": "a", "role": role}}, dumped]
+    for _, record in read_text(json.dumps(chat)):
+        assert (record.message.role, record.message.name, record.message.content) == (expected, role, "a")
+
+
+def test_an_instruction_to_remove_a_message_is_no_message() -> None:
+    chat = [
+        {"type": "human", "data": {"content": "a", "id": "h"}},
+        {"type": "remove", "data": {"content": "", "id": "h"}},
+    ]
+    assert spoken([record for _, record in read_text(json.dumps(chat))]) == [(ROLE_USER, "a")]
+
+
 def test_thoughts_of_langchain_are_the_reasoning() -> None:
     parts = [{"type": "thinking", "thinking": "hm"}, "It rains.", {"type": "tool_use", "id": "t"}]
     ((_, record),) = read_text(json.dumps([{"type": "ai", "data": {"content": parts}}]))
