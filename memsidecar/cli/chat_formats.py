@@ -221,10 +221,12 @@ def read_chatgpt(value: object) -> ForeignChat:
     title = first_text(given, ("title",))
     call_id = ""
     nodes = (node for node in _path(mapping, given.get("current_node")) if node.get("message") is not None)
+    time = given.get("create_time")
     for number, node in enumerate(nodes, 1):
         message = object_of(node["message"], "message")
+        time = message.get("create_time") or time  # without its own time: that of the message before
         with naming(first_id(message, ("id",)) or str(number)):
-            call_id = _add_chatgpt(conversation, message, title, call_id)
+            call_id = _add_chatgpt(conversation, {**message, "create_time": time}, title, call_id)
     return conversation
 
 

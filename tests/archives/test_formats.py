@@ -157,6 +157,16 @@ def test_an_empty_result_of_a_chatgpt_tool_stays_with_its_call() -> None:
     assert found[1].message.tool_call_id == "c"
 
 
+def test_a_chatgpt_message_without_a_time_has_that_of_the_one_before() -> None:
+    messages = [chatgpt_message("user", "a", create_time=time) for time in (None, 1_700_000_009, None)]
+    found = read_text(chatgpt(*messages, create_time=1_700_000_000.5))
+    assert [record.message.create_time.ToMilliseconds() for _, record in found] == [
+        1_700_000_000_500,
+        1_700_000_009_000,
+        1_700_000_009_000,
+    ]
+
+
 def test_plain_lines_keep_sessions_users_times_and_metadata() -> None:
     records = read("plain.jsonl")
     assert [(record.session_id, record.user_id) for record in records] == [("a", "ann")] * 3 + [("b", "")]
