@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from google.protobuf.json_format import Parse, ParseError
 
@@ -32,6 +35,7 @@ _RECORD_KEYS = {"message", "fact", "summary", "artifact", "document", "policy", 
 _ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document")
 _TITLE_KEYS = ("title", "conversation_id", "id", "session_id", "thread_id")
 _MAX_TITLE_CHARACTERS = 60
+_ZIP_MAGIC = b"PK\x03\x04"
 
 Lines = Iterator[tuple[int, str]]
 LocatedRecord = tuple[int, ArchiveRecord]
@@ -65,6 +69,8 @@ class ArchiveSource:
         """
         if self.file_format not in FORMATS:
             raise FileProblem(f"the format {self.file_format!r} is not known: {', '.join(FORMATS)} are")
+        if _is_zip(source):
+            raise FileProblem(f"{self.name}: is a zip archive: unpack it, and import its conversations.json")
         located = self._records(read_lines(source, self.name))
         first = next(located, None)
         if first is not None:
@@ -172,6 +178,12 @@ class ArchiveSource:
         stem = Path(self.name).name.split(".")[0] if self.name != STANDARD else "import"
         name = self.session_id or stem or "import"
         return name if at == 0 else f"{name}-{at + 1}"
+
+
+def _is_zip(source: BinaryIO) -> bool:
+    with suppress(EOFError, OSError, zlib.error):  # damaged compressed data is reported where its lines are read
+        return cast(BufferedReader, source).peek(len(_ZIP_MAGIC)).startswith(_ZIP_MAGIC)
+    return False
 
 
 def _parsed(line: str) -> Any:

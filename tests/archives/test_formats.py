@@ -3,10 +3,12 @@
 import gzip
 import json
 import re
+from collections.abc import Callable
 from contextlib import suppress
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
+from zipfile import ZipFile
 
 import pytest
 from google.protobuf.json_format import ParseDict
@@ -39,7 +41,7 @@ def read(name: str, file_format: str = "auto", **fields: str) -> list[ArchiveRec
 
 def read_text(text: str | bytes, file_format: str = "auto") -> list[tuple[int, ArchiveRecord]]:
     content = text.encode() if isinstance(text, str) else text
-    return list(ArchiveSource("chat.json", file_format).records(BytesIO(content)))
+    return list(ArchiveSource("chat.json", file_format).records(cast(BinaryIO, BufferedReader(BytesIO(content)))))
 
 
 def spoken(records: list[ArchiveRecord]) -> list[tuple[int, str]]:
@@ -376,6 +378,19 @@ def test_a_truncated_compressed_file_gives_its_whole_lines_and_a_problem(tmp_pat
     with pytest.raises(FileProblem, match=r"after line \d+: it is truncated"):
         read_all()
     assert seen[0].content == "message 0"
+
+
+@pytest.mark.parametrize("wrap", [bytes, gzip.compress])
+def test_a_zip_archive_is_named(tmp_path: Path, wrap: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "export.zip"
+    with ZipFile(path, "w") as archive:
+        archive.write(SAMPLES / "conversations.json", "conversations.json")
+    path.write_bytes(wrap(path.read_bytes()))
+    with (
+        open_input(str(path)) as file,
+        pytest.raises(FileProblem, match="zip archive: unpack it, and import"),
+    ):
+        next(ArchiveSource(str(path)).records(file))
 
 
 def test_every_format_is_tested() -> None:
