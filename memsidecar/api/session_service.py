@@ -10,6 +10,7 @@ from memsidecar.api.archive_export import ExportHandler
 from memsidecar.api.archive_import import ImportHandler
 from memsidecar.api.executors import Executors
 from memsidecar.api.handlers import Handler, WatchHandler
+from memsidecar.api.interceptors.call import caller_is_admin
 from memsidecar.api.page_tokens import PageTokens
 from memsidecar.api.watch import EventStreams
 from memsidecar.api.wire import (
@@ -71,7 +72,7 @@ class SessionService:
         policy = parse_policy(request.policy) if request.HasField("policy") else None
         user_id = optional_id("user_id", request.user_id)
         key = SessionKey(namespace_of(request), optional_id("session_id", request.session_id))
-        stored = await self.executors.run_write(self.memory.policies.set, key, user_id, policy)
+        stored = await self.executors.run_write(self.memory.policies.set, key, user_id, policy, caller_is_admin.get())
         return pb.SetPolicyResponse(policy=policy_of(stored))
 
     async def delete_session(self, request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:

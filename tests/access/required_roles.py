@@ -48,6 +48,9 @@ class Case:
             request.scope = SCOPE_SESSION
         elif self.variant == "of all sessions":
             request.ClearField("session_id")
+        elif self.variant == "with a retention":
+            request.session_id += " retained"  # the others' policy is replaced without the role admin
+            request.policy.retention.SetInParent()
         return request  # type: ignore[no-any-return]
 
 
@@ -58,6 +61,7 @@ def cases() -> Iterator[Case]:
         yield Case(method, AccessRole.ADMIN, "of all users")
         yield Case(method, AccessRole.READ, "of the session")
     yield Case("SetPolicy", AccessRole.ADMIN, "of all sessions")
+    yield Case("SetPolicy", AccessRole.ADMIN, "with a retention")
 
 
 CASES = list(cases())

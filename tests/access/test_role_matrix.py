@@ -14,6 +14,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from memsidecar.access.bearer_token import Token
 from memsidecar.access.policy import AccessRole
 from memsidecar.api.admission.auth import ROLES
+from memsidecar.v1.session_pb2 import Retention, SessionPolicy, SetPolicyRequest
 from tests.access.access_files import LONG_AGO, Grant
 from tests.access.calls import Answer, bearer, call, minimal
 from tests.access.required_roles import CASES, NEEDED, Case
@@ -105,6 +106,22 @@ def test_a_valid_token_is_denied_in_other_namespaces(restricted: RestrictedSidec
         answer = ask(restricted, case, namespace, grants[role].text)
         assert answer.verdict == DENIED, (role, namespace, answer)
         assert answer.message == "these credentials are not for this namespace" and not answer.bodies
+
+
+def test_only_an_admin_replaces_or_removes_a_policy_with_a_retention(restricted: RestrictedSidecar) -> None:
+    retained, plain = SessionPolicy(retention=Retention()), SessionPolicy(auto_prune_tokens=1_000)
+
+    def set_policy(role: AccessRole, policy: SessionPolicy | None) -> Answer:
+        request = SetPolicyRequest(namespace=HOME, session_id="retention of the operator", policy=policy)
+        return call(restricted.channel, "SetPolicy", [request.SerializeToString()], GOOD[role].text)
+
+    assert set_policy(AccessRole.WRITE, plain).verdict == OK
+    assert set_policy(AccessRole.ADMIN, retained).verdict == OK
+    for policy in (plain, None):
+        denied = set_policy(AccessRole.WRITE, policy)
+        assert denied.verdict == DENIED and denied.message == "to replace a retention needs the role admin"
+    assert set_policy(AccessRole.ADMIN, None).verdict == OK
+    assert set_policy(AccessRole.WRITE, None).verdict == OK
 
 
 def test_an_empty_namespace_is_the_default_one(restricted: RestrictedSidecar) -> None:

@@ -119,7 +119,7 @@ type SessionPolicy struct {
 	// "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default tokenizer.
 	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
 	// What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the settings
-	// retention_*.
+	// retention_*. Only the admin role sets, replaces or removes it if roles are configured.
 	Retention     *Retention `protobuf:"bytes,5,opt,name=retention,proto3" json:"retention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -196,7 +196,7 @@ class SessionPolicyDict(TypedDict, total=False):
         tokenizer. "short", "normal" and "long" mean budgets of 4,000, 16,000 and 32,000 tokens with the default
         tokenizer.
     retention: What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too:
-        the settings retention_*.
+        the settings retention_*. Only the admin role sets, replaces or removes it if roles are configured.
     """
 
     auto_prune_tokens: int

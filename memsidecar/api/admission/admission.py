@@ -21,6 +21,7 @@ from memsidecar.api.interceptors.call import (
     Request,
     StreamHandler,
     UnaryHandler,
+    caller_is_admin,
     current_tenant,
     decode,
     leading_namespace,
@@ -187,6 +188,7 @@ class Admission:
         if call.caller is None or call.caller.role < call.required_role:
             raise PermissionDenied(f"this needs the role {call.required_role.name.lower()}")
         current_tenant.set(call.namespace)
+        caller_is_admin.set(call.caller.role is AccessRole.ADMIN)
 
     def _check_items(self, message: Message, data: bytes) -> None:
         if len(data) > SMALL_BYTES:

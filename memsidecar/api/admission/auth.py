@@ -99,9 +99,11 @@ def _certificate_names(context: Context) -> Iterator[CertificateName]:
 
 
 def required_role(method: str, request: Any) -> AccessRole:
-    """Return the RPC's role, or a higher one for a request that stores something or concerns the whole namespace."""
+    """Return the RPC's role, or a higher one for a request that stores, erases or concerns the whole namespace."""
     if method == "GetPatterns" and request.refresh:
         return _WRITE
+    if method == "SetPolicy" and request.policy.HasField("retention"):
+        return _ADMIN  # it erases
     return _ADMIN if _concerns_whole_namespace(method, request) else ROLES[method]
 
 

@@ -1,4 +1,4 @@
-"""Types of a call inside the server, the tenant it belongs to, and reading its request.
+"""Types of a call inside the server, its tenant and its caller's rights, and reading its request.
 
 An interceptor receives a method's name and the handler behind it once, when the server is composed, and returns the
 handler to use instead. Nothing is looked up or wrapped while calls come in.
@@ -25,6 +25,7 @@ UnaryHandler = Callable[[Request, Context], Awaitable[bytes]]
 StreamHandler = Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]
 
 current_tenant: ContextVar[str] = ContextVar("namespace of the call", default="")
+caller_is_admin: ContextVar[bool] = ContextVar("whether the caller has the role admin", default=False)
 
 M = TypeVar("M", bound=Message)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.errors import PermissionDenied, SidecarError
 from memsidecar.domain.retention import KEEP_ALL, Retention
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.layers.working.prune import Pruner
@@ -83,10 +83,17 @@ class SessionPolicies:
         default = self._defaults.get(namespace)
         return self.default_retention if default is None or default.retention is None else default.retention
 
-    def set(self, key: SessionKey, user_id: str, policy: Policy | None) -> Policy | None:
-        """Set or remove (None) a policy; return the policy that applies from now on."""
+    def set(
+        self, key: SessionKey, user_id: str, policy: Policy | None, may_replace_retention: bool = True
+    ) -> Policy | None:
+        """Set or remove (None) a policy; return the policy that applies from now on.
+
+        PermissionDenied if the session's policy has a retention that the caller may not replace.
+        """
         # The lock keeps the order in RAM equal to the order in the journal. Calls are rare.
         with self._set_lock:
+            if not may_replace_retention and self._has_retention(key):
+                raise PermissionDenied("to replace a retention needs the role admin")
             submit_and_wait(self.journal, SetPolicy(key, user_id, policy))
             if not key.session_id:
                 self._set_default(key.namespace, policy)
@@ -100,6 +107,10 @@ class SessionPolicies:
             submit_and_wait(self.journal, SetPolicy(SessionKey(namespace, ""), "", policy))
             self._set_default(namespace, policy)
             return True
+
+    def _has_retention(self, key: SessionKey) -> bool:
+        head = self.journal.head(key)
+        return head is not None and head.policy is not None and head.policy.retention is not None
 
     def _set_default(self, namespace: str, policy: Policy | None) -> None:
         if policy is None:

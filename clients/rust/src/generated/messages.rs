@@ -2073,7 +2073,7 @@ pub struct SessionPolicy {
     #[prost(string, tag = "4")]
     pub model: ::prost::alloc::string::String,
     /// What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the settings
-    /// retention\_\*.
+    /// retention\_\*. Only the admin role sets, replaces or removes it if roles are configured.
     #[prost(message, optional, tag = "5")]
     pub retention: ::core::option::Option<Retention>,
 }

@@ -2577,7 +2577,7 @@ impl SessionPolicy {
     /// Sets `retention`.
     ///
     /// What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the settings
-    /// retention_*.
+    /// retention_*. Only the admin role sets, replaces or removes it if roles are configured.
     #[must_use]
     pub fn with_retention(mut self, retention: Retention) -> Self {
         self.retention = Some(retention);

@@ -662,7 +662,7 @@ export interface SessionPolicy {
     model: string;
     /**
      * What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the
-     * settings retention_*.
+     * settings retention_*. Only the admin role sets, replaces or removes it if roles are configured.
      */
     retention?: Retention;
 }
@@ -1680,7 +1680,7 @@ export interface SessionPolicyInput {
     model?: string | undefined;
     /**
      * What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the
-     * settings retention_*.
+     * settings retention_*. Only the admin role sets, replaces or removes it if roles are configured.
      */
     retention?: RetentionInput | undefined;
 }

@@ -59,7 +59,7 @@ export type SessionPolicy = Message<"memsidecar.v1.SessionPolicy"> & {
 
   /**
    * What is kept, and for how long. Absent in a session's policy: the namespace's; absent there, too: the settings
-   * retention_*.
+   * retention_*. Only the admin role sets, replaces or removes it if roles are configured.
    *
    * @generated from field: memsidecar.v1.Retention retention = 5;
    */
