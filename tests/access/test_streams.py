@@ -1,4 +1,4 @@
-"""Credentials of a stream are checked again for each message."""
+"""Credentials of a stream are checked again: for each request, and of an export about once a second."""
 
 import queue
 import time
@@ -11,8 +11,11 @@ import grpc
 import pytest
 
 from memsidecar.access.policy import AccessRole
+from memsidecar.api.admission.admission import RECHECK_SECONDS
 from memsidecar.v1 import memory_pb2 as memory
+from memsidecar.v1.knowledge_pb2 import Artifact, PutArtifactRequest
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from memsidecar.v1.session_pb2 import ExportRequest
 from tests.access.access_files import Grant
 from tests.access.calls import bearer
 from tests.access.restricted_sidecar import RestrictedSidecar, restricted_sidecar
@@ -21,6 +24,7 @@ from tests.support.process import CALL_SECONDS, Refusal
 HOME, AWAY = "home", "away"
 KEEPER = Grant("keeper", ("*",), AccessRole.ADMIN)
 EXPIRES_IN_SECONDS = 2.0
+ARTIFACTS, TEXT = 24, "some text\n" * 100_000
 _numbers = count()
 
 
@@ -100,6 +104,22 @@ def test_a_revoked_token_ends_its_stream(restricted: RestrictedSidecar, session_
         stream.send("afterwards")
         assert stream.end() == UNAUTHENTICATED
     assert stored(restricted, session_id) == ["while it was good"]
+
+
+def test_a_revoked_token_ends_its_export(restricted: RestrictedSidecar, session_id: str) -> None:
+    grant = Grant("guest", (HOME,), AccessRole.ADMIN)
+    restricted.add_grants(grant)
+    for _ in range(ARTIFACTS):  # more than the transport takes while the client does not read
+        request = PutArtifactRequest(namespace=HOME, session_id=session_id, artifact=Artifact(content=TEXT))
+        restricted.client.knowledge.PutArtifact(request, metadata=bearer(KEEPER.text), timeout=CALL_SECONDS)
+    export = ExportRequest(namespace=HOME, session_id=session_id)
+    records = restricted.client.sessions.Export(export, metadata=bearer(grant.text), timeout=CALL_SECONDS)
+    next(records)
+    restricted.revoke(grant)
+    time.sleep(RECHECK_SECONDS)
+    with pytest.raises(grpc.RpcError) as refused:
+        list(records)
+    assert (Refusal(refused.value).code, Refusal(refused.value).reason) == UNAUTHENTICATED
 
 
 def test_a_role_that_is_lowered_ends_a_stream_that_needs_more(restricted: RestrictedSidecar, session_id: str) -> None:

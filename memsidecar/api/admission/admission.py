@@ -33,7 +33,7 @@ M = TypeVar("M", bound=Message)
 RATE_LIMIT_PENALTY_SECONDS = 0.1
 """Delay before a call over its rate is rejected. Without it, a client that retries at once costs all others CPU."""
 RECHECK_SECONDS = 1.0
-"The access file is read as often, so a watcher gets no event later than two seconds after its token was revoked."
+"The access file is read as often, so a stream sends nothing later than two seconds after its token was revoked."
 _NO_RESERVATION = nullcontext()
 
 
@@ -112,9 +112,13 @@ class Admission:
             call = CallRecord(name, context.peer)
             with self.audit.recording(call):
                 tenant = self._authenticate(call, context).name
+                recheck = self._rechecking(call, context)
                 self.streams.acquire(tenant)
                 try:
                     async for response in handler(admit_requests(call, requests, context)):
+                        # With many requests each one is checked, and what was accepted must be acknowledged.
+                        if not method.client_streaming:
+                            recheck()
                         yield response.SerializeToString()
                 finally:
                     self.streams.release(tenant)
@@ -135,7 +139,7 @@ class Admission:
                     self.audit.record(call, "STREAMING")
                     with self.watchers.slot(call.namespace):
                         async with aclosing(handler(message)) as responses:
-                            await self._write_all(call, message, responses, context)
+                            await self._write_all(responses, context, self._rechecking(call, context))
             return b""
 
         return admit
@@ -144,16 +148,25 @@ class Admission:
         assert not isinstance(request, bytes)
         return await (self.receive_slots.receive(caller.name, request) if self.receive_slots else request())
 
-    async def _write_all(
-        self, call: CallRecord, message: Message, responses: AsyncGenerator[bytes, None], context: Context
-    ) -> None:
-        """Write the responses, each in time. The caller's access is checked again about once a second."""
+    def _rechecking(self, call: CallRecord, context: Context) -> Callable[[], None]:
+        """Return a function to call before each response. It checks the caller's access again, about once a second."""
         checked = time.monotonic()
-        async for response in responses:
+
+        def recheck() -> None:
+            nonlocal checked
             if (now := time.monotonic()) - checked >= RECHECK_SECONDS:
                 checked = now
                 self._authenticate(call, context)
-                self._authorize(call, message)
+                _check_access(call)
+
+        return recheck
+
+    async def _write_all(
+        self, responses: AsyncGenerator[bytes, None], context: Context, recheck: Callable[[], None]
+    ) -> None:
+        """Write the responses, each in time."""
+        async for response in responses:
+            recheck()
             try:
                 async with asyncio.timeout(self.slow_reader_seconds):
                     await context.write(response)
@@ -183,12 +196,10 @@ class Admission:
         return message
 
     def _authorize(self, call: CallRecord, message: Message) -> None:
-        _check_namespace(call, call.namespace)
         call.required_role = required_role(call.method, message)
-        if call.caller is None or call.caller.role < call.required_role:
-            raise PermissionDenied(f"this needs the role {call.required_role.name.lower()}")
+        caller = _check_access(call)
         current_tenant.set(call.namespace)
-        caller_is_admin.set(call.caller.role is AccessRole.ADMIN)
+        caller_is_admin.set(caller.role is AccessRole.ADMIN)
 
     def _check_items(self, message: Message, data: bytes) -> None:
         if len(data) > SMALL_BYTES:
@@ -216,6 +227,15 @@ class Admission:
             self.calls.release(namespace)
         encoded: bytes = response if type(response) is bytes else response.SerializeToString()
         return encoded
+
+
+def _check_access(call: CallRecord) -> Caller:
+    _check_namespace(call, call.namespace)
+    assert call.caller is not None
+    assert call.required_role is not None
+    if call.caller.role < call.required_role:
+        raise PermissionDenied(f"this needs the role {call.required_role.name.lower()}")
+    return call.caller
 
 
 def _check_namespace(call: CallRecord, namespace: str) -> None:
