@@ -57,15 +57,15 @@ class NamespaceFeed:
         self._waiters: set[asyncio.Future[None]] = set()
         self._is_awaited = False
 
-    def committed(self, erasures: Sequence[ErasedNames]) -> None:
+    def committed(self, erasures: Sequence[ErasedNames], erases: bool) -> None:
         """Count a commit and wake the watchers. Cheap, because every write waits for it."""
         for erasure in erasures:
             self._erasures[erasure.lsn] = erasure.owner
         self.commits += 1
-        if self._is_awaited or erasures:
+        if self._is_awaited or erases:
             self._is_awaited = False
             with contextlib.suppress(RuntimeError):  # the loop has ended, and with it every watcher
-                self._loop.call_soon_threadsafe(self._commit_seen, bool(erasures))
+                self._loop.call_soon_threadsafe(self._commit_seen, erases)
 
     def check_running(self) -> None:
         if self.stopped:
@@ -190,7 +190,8 @@ class WatchHub:
         for namespace in changes.namespaces:
             feed = self._feeds.get(namespace)
             if feed is not None:
-                feed.committed([each for each in changes.erasures if each.owner.namespace == namespace])
+                erasures = [each for each in changes.erasures if each.owner.namespace == namespace]
+                feed.committed(erasures, changes.erases)
 
     async def _poll_index(self) -> None:
         """Wake watchers when the index has advanced. The index sends no notification."""

@@ -15,7 +15,7 @@ from memsidecar.domain.errors import ShuttingDown
 from memsidecar.stores.contract import ErasedNames, EventPage, LogListener, Owner, Scope
 from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1 import session_pb2 as pb
-from tests.conformance.builders import append, draft, erase
+from tests.conformance.builders import append, draft, erase, forget
 from tests.support.waiting import HANG_SECONDS
 
 Stream = AsyncGenerator[bytes, None]
@@ -60,8 +60,8 @@ class Streams:
         tokens = PageTokens(bytes(KEY_BYTES))
         self.handler = EventStreams(journal, self.executors, tokens, self.hub, 3600.0, is_indexed=False)
 
-    def watch(self) -> "aclosing[Stream]":
-        return aclosing(self.handler.watch(pb.WatchRequest()))
+    def watch(self, cursor: str = "") -> "aclosing[Stream]":
+        return aclosing(self.handler.watch(pb.WatchRequest(cursor=cursor)))
 
 
 async def no_index(_namespace: str) -> int | None:
@@ -123,6 +123,21 @@ def test_watchers_at_the_same_place_share_a_read() -> None:
     run(test)
 
 
+def test_a_page_that_names_an_erased_message_is_not_shared_any_more() -> None:
+    async def test(journal: CountingJournal, streams: Streams) -> None:
+        async with streams.watch() as watcher:
+            start = pb.WatchResponse.FromString(await anext(watcher)).cursor
+            await asyncio.to_thread(append, journal, draft("a", message_id="ann"))
+            assert await next_kind(watcher) == pb.EVENT_KIND_ADDED
+            await asyncio.to_thread(forget, journal, "ann")
+            async with streams.watch(start) as resumed:
+                assert await next_kind(resumed) == pb.EVENT_KIND_HEARTBEAT
+                event = pb.WatchResponse.FromString(await anext(resumed))
+                assert (event.kind, event.id) == (pb.EVENT_KIND_FORGOTTEN, "")
+
+    run(test)
+
+
 def test_a_stopped_hub_ends_waiting_streams_and_refuses_new_ones() -> None:
     async def test(_journal: CountingJournal, streams: Streams) -> None:
         async with streams.watch() as watcher:
@@ -152,7 +167,7 @@ def test_a_commit_during_a_shared_read_is_not_missed() -> None:
         feed = NamespaceFeed(read_events, DeliveryThrottle(lambda: False))
         first = asyncio.ensure_future(feed.read(ALL, 0))
         await asyncio.sleep(0.01)
-        feed.committed(())
+        feed.committed((), erases=False)
         second = asyncio.ensure_future(feed.read(ALL, 0))
         await asyncio.sleep(0)
         may_end.set()
@@ -178,14 +193,14 @@ def test_the_names_of_an_erasure_are_kept_until_all_watchers_have_passed_it() ->
         slow, fast = Reader(1), Reader(9)
         feed.watchers += [slow, fast]
         ann, bob = Owner("default", "ann"), Owner("default", "bob")
-        feed.committed([ErasedNames(2, ann)])
+        feed.committed([ErasedNames(2, ann)], erases=True)
         await asyncio.sleep(0.01)
         assert feed.erased_owner(2) == ann
         slow.lsn = 2
-        feed.committed([ErasedNames(3, bob)])
+        feed.committed([ErasedNames(3, bob)], erases=True)
         await asyncio.sleep(0.01)
         assert (feed.erased_owner(2), feed.erased_owner(3)) == (None, bob)
-        feed.committed([ErasedNames(lsn, bob) for lsn in range(4, 4 + MAX_ERASURES)])
+        feed.committed([ErasedNames(lsn, bob) for lsn in range(4, 4 + MAX_ERASURES)], erases=True)
         await asyncio.sleep(0.01)
         assert feed.erased_owner(3) is None, "the oldest of too many"
         assert feed.erased_owner(3 + MAX_ERASURES) == bob

@@ -28,6 +28,7 @@ from tests.conformance.builders import (
     draft,
     erase,
     execute,
+    expire,
     follow,
     forget,
     known_head,
@@ -269,6 +270,19 @@ def test_a_listener_of_the_log_learns_namespaces_and_the_names_of_erasures(journ
     assert erasures == [ErasedNames(3, session), ErasedNames(4, session), ErasedNames(6, other), ErasedNames(7, ANN)]
     nameless = [event.lsn for event in events(journal) if event.is_nameless_erasure]
     assert nameless == [erasure.lsn for erasure in erasures]
+
+
+def test_a_listener_of_the_log_learns_that_earlier_events_name_what_is_erased(journal: Journal) -> None:
+    changes: list[LogChanges] = []
+    append(journal, draft("one", message_id="m1"), draft("two", message_id="m2"), user_id="ann")
+    upsert(journal, new_record(name="f"), kind=FACT)
+    journal.subscribe_log(changes.append)
+    forget(journal, "m1")
+    expire(journal, 2)
+    execute(journal, DeleteRecord(ANN, FACT, "f"))
+    erase(journal)
+    append(journal, draft("three"))
+    assert [change.erases for change in changes] == [True, True, True, True, False]
 
 
 def test_a_listener_of_the_log_is_called_before_a_read_sees_the_commit(journal: Journal) -> None:

@@ -40,6 +40,7 @@ from memsidecar.stores.contract.change_feed import (
     SessionClaimed,
 )
 from memsidecar.stores.contract.commands import (
+    ERASING_COMMANDS,
     AddDeadLetter,
     Added,
     AdvanceWatermark,
@@ -130,6 +131,7 @@ from memsidecar.stores.contract.retention import ExpiredMessages, ExpiryQuery, R
 
 __all__ = [
     "ANY_SIZE",
+    "ERASING_COMMANDS",
     "AddDeadLetter",
     "Added",
     "AdvanceWatermark",

@@ -199,6 +199,8 @@ Command = (
     | ImportDocument
 )
 
+ERASING_COMMANDS = (Erase, EraseUser, ForgetMessages, ExpireMessages, DeleteDocument, DeleteRecord)
+
 
 class VersionConflict(SidecarError):
     """The session changed since the update was planned. The layers plan again; it never reaches a client."""

@@ -56,10 +56,14 @@ class ErasedNames(NamedTuple):
 
 
 class LogChanges(NamedTuple):
-    """The namespaces in which one commit may have added entries to the log, and its erasures, by lsn."""
+    """The namespaces in which one commit may have added entries to the log, and its erasures, by lsn.
+
+    `erases` if one of its commands is an erasure: events that were read before may name what was erased.
+    """
 
     namespaces: Collection[str]
     erasures: Sequence[ErasedNames]
+    erases: bool
 
 
 LogListener = Callable[[LogChanges], None]

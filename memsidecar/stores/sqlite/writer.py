@@ -12,6 +12,7 @@ from memsidecar.domain.errors import DiskFull, FatalStoreError, SidecarError
 from memsidecar.domain.quota import QuotaLookup
 from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.stores.contract import (
+    ERASING_COMMANDS,
     AddDeadLetter,
     AdvanceWatermark,
     Append,
@@ -229,7 +230,7 @@ class Writer:
             self.listeners.notify_of_commit(transaction.events)
         if self.listeners.has_log_listeners:
             namespaces = {event.key.namespace for event in transaction.events} | transaction.logged_namespaces
-            self.listeners.notify_of_log(LogChanges(namespaces, transaction.erasures))
+            self.listeners.notify_of_log(LogChanges(namespaces, transaction.erasures, _erases(transaction)))
 
     def _record_ids(self, transaction: Transaction) -> None:
         for row_id in range(self._next_ids.session, transaction.next_session):
@@ -273,8 +274,7 @@ class Writer:
 
 
 def _erases(transaction: Transaction) -> bool:
-    erasures = (Erase, EraseUser, ForgetMessages, ExpireMessages, DeleteDocument, DeleteRecord)
-    return any(isinstance(pending.command, erasures) for pending, _ in transaction.results)
+    return any(isinstance(pending.command, ERASING_COMMANDS) for pending, _ in transaction.results)
 
 
 def _read_next_ids(connection: sqlite3.Connection) -> NextIds:

@@ -7,7 +7,18 @@ from itertools import count, islice
 from typing import NamedTuple
 
 from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import ErasedNames, Event, EventKind, EventPage, LogChanges, Owner, RecordKind, Scope
+from memsidecar.stores.contract import (
+    ERASING_COMMANDS,
+    Command,
+    ErasedNames,
+    Event,
+    EventKind,
+    EventPage,
+    LogChanges,
+    Owner,
+    RecordKind,
+    Scope,
+)
 from memsidecar.stores.volatile.records import RecordTable
 from memsidecar.stores.volatile.session import Session
 
@@ -168,7 +179,8 @@ def _is_in_scope(event: Event, scope: Scope) -> bool:
     return scope.user_id in ("", event.user_id) and scope.session_id in ("", event.session_id)
 
 
-def changes_since(log: Log, lsn: int) -> LogChanges:
-    """Return what one command has added to the log after an lsn."""
+def changes_since(log: Log, lsn: int, command: Command) -> LogChanges:
+    """Return what a command has added to the log after an lsn."""
     erasures, log.erasures = log.erasures, []
-    return LogChanges(list(dict.fromkeys(row.namespace for row in log.rows[lsn:])), erasures)
+    namespaces = list(dict.fromkeys(row.namespace for row in log.rows[lsn:]))
+    return LogChanges(namespaces, erasures, isinstance(command, ERASING_COMMANDS))

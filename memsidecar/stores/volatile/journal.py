@@ -73,7 +73,7 @@ class VolatileJournal:
                 log.exception("a command failed")
                 pending.complete(error=bug)
             else:
-                self._listeners.notify_of_log(changes_since(state.log, last_lsn))
+                self._listeners.notify_of_log(changes_since(state.log, last_lsn, pending.command))
                 pending.complete(result)
 
     def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
