@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
@@ -9,6 +10,8 @@ from typing import NamedTuple, Protocol
 from memsidecar.api.watch_throttle import DeliveryThrottle
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.stores.contract import ErasedNames, EventFeed, EventPage, LogChanges, Owner, Scope
+
+log = logging.getLogger(__name__)
 
 PAGE_EVENTS = 256
 MAX_SHARED_PAGES = 8
@@ -48,6 +51,8 @@ class NamespaceFeed:
         self.commits = 0
         "Commits since the first watcher came. It changes before a read sees the commit."
         self.indexed_lsn = 0
+        self.has_failed_poll = False
+        "Whether the last poll of the index failed. Only the first failure is logged."
         self.stopped = False
         self.watchers: list[Watcher] = []
         self._loop = asyncio.get_running_loop()
@@ -199,7 +204,17 @@ class WatchHub:
             await asyncio.sleep(INDEX_POLL_SECONDS)
             for namespace, feed in list(self._feeds.items()):
                 if any(watcher.awaits_index for watcher in feed.watchers):
-                    lsn = await self._indexed_lsn(namespace)
-                    if lsn is not None and lsn > feed.indexed_lsn:
-                        feed.indexed_lsn = lsn
-                        feed.wake()
+                    await self._poll_namespace(namespace, feed)
+
+    async def _poll_namespace(self, namespace: str, feed: NamespaceFeed) -> None:
+        try:
+            lsn = await self._indexed_lsn(namespace)
+        except Exception:  # the edge of the loop: the next poll tries again
+            if not feed.has_failed_poll:
+                log.exception("the state of the index cannot be read, so INDEXED events are late")
+            feed.has_failed_poll = True
+            return
+        feed.has_failed_poll = False
+        if lsn is not None and lsn > feed.indexed_lsn:
+            feed.indexed_lsn = lsn
+            feed.wake()

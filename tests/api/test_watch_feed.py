@@ -182,9 +182,34 @@ def test_a_commit_during_a_shared_read_is_not_missed() -> None:
 class Reader:
     """A watcher at a position."""
 
-    def __init__(self, lsn: int) -> None:
+    def __init__(self, lsn: int, awaits_index: bool = False) -> None:
         self.lsn = lsn
-        self.awaits_index = False
+        self.awaits_index = awaits_index
+
+
+def test_a_failed_poll_of_the_index_is_logged_once_and_repeated(caplog: pytest.LogCaptureFixture) -> None:
+    async def run_hub() -> None:
+        failures = 2
+
+        async def indexed_lsn(namespace: str) -> int | None:
+            nonlocal failures
+            if namespace == "broken":
+                failures -= 1
+                if failures >= 0:
+                    raise OSError
+            return 10
+
+        with closing(VolatileJournal()) as journal:
+            hub = WatchHub(journal, None, indexed_lsn, DeliveryThrottle(lambda: False))  # type: ignore[arg-type]
+            watcher = Reader(1, awaits_index=True)
+            with hub.watching(watcher, "broken") as broken, hub.watching(watcher, "other") as other:
+                async with asyncio.timeout(HANG_SECONDS):
+                    while not broken.indexed_lsn:
+                        await broken.wait(broken.commits, HANG_SECONDS)
+                assert (broken.indexed_lsn, other.indexed_lsn) == (10, 10)
+
+    asyncio.run(run_hub())
+    assert len(caplog.records) == 1
 
 
 def test_the_names_of_an_erasure_are_kept_until_all_watchers_have_passed_it() -> None:

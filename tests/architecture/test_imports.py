@@ -84,6 +84,7 @@ CATCH_ALL: dict[str, str] = {
     "tokens/estimate.py": "a user's own function is tried once, and may raise anything",
     "assembly/security.py": "the edge of the loop that reloads certificates and tokens: logged and retried",
     "embedding/onnx.py": "onnxruntime and tokenizers raise many types: the model cannot be used",
+    "api/watch_feed.py": "the edge of the loop that polls the index: logged and retried",
     "api/admission/audit.py": "every outcome is recorded, then raised again",
     "api/interceptors/errors.py": "the border: the caller learns nothing about the internals",
     "mcp_server/server.py": "the border: the model learns nothing about the internals",
