@@ -1,12 +1,45 @@
-"""Semaphores for thread pools: fair between tenants, and serial while work is fast. Both for the event loop only."""
+"""Waiting in turn: a queue and a semaphore that are fair between tenants, and a semaphore that is serial while work is
+fast. All for the event loop only.
+"""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from memsidecar.api.interceptors.call import current_tenant
+
+
+class FairQueue:
+    """Waiters that are served round-robin by tenant, and first come, first served within a tenant."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        """Return whether there may be a waiter. Cancelled ones are removed when it is their turn."""
+        return bool(self._waiting)
+
+    def add(self, tenant: str) -> asyncio.Future[None]:
+        """Return a new waiter, to be awaited."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(tenant, deque()).append(waiter)
+        return waiter
+
+    def wake_next(self, may_run: Callable[[str], bool] = lambda _tenant: True) -> str | None:
+        """End the wait of the next waiter whose tenant may run, and return the tenant, which moves to the end."""
+        while (tenant := next(filter(may_run, self._waiting), None)) is not None:
+            waiters = self._waiting.pop(tenant)
+            while waiters and waiters[0].done():
+                waiters.popleft()
+            if not waiters:
+                continue
+            waiters.popleft().set_result(None)
+            if waiters:
+                self._waiting[tenant] = waiters
+            return tenant
+        return None
 
 
 @dataclass
@@ -16,7 +49,7 @@ class FairSemaphore:
     slots: int
     slots_per_tenant: int
     _running: Counter[str] = field(default_factory=Counter)
-    _waiting: OrderedDict[str, deque[asyncio.Future[None]]] = field(default_factory=OrderedDict)
+    _waiting: FairQueue = field(default_factory=FairQueue)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -34,8 +67,7 @@ class FairSemaphore:
         return self._running.total() < self.slots and self._running[tenant] < self.slots_per_tenant
 
     async def _wait(self, tenant: str) -> None:
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(tenant, deque()).append(waiter)
+        waiter = self._waiting.add(tenant)
         self._wake_next()
         try:
             await waiter
@@ -51,17 +83,9 @@ class FairSemaphore:
         self._wake_next()
 
     def _wake_next(self) -> None:
-        """Give free slots to waiters. A tenant that was served moves to the end of the queue."""
-        while (tenant := next((each for each in self._waiting if self._has_slot(each)), None)) is not None:
-            waiters = self._waiting.pop(tenant)
-            while waiters and waiters[0].done():
-                waiters.popleft()
-            if not waiters:
-                continue
-            waiters.popleft().set_result(None)
+        """Give free slots to waiters."""
+        while (tenant := self._waiting.wake_next(self._has_slot)) is not None:
             self._running[tenant] += 1
-            if waiters:
-                self._waiting[tenant] = waiters
 
 
 class SerialWhileFast:

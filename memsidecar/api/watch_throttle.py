@@ -2,8 +2,10 @@
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
+
+from memsidecar.api.fair_queue import FairQueue
+from memsidecar.api.interceptors.call import current_tenant
 
 BUSY_SHARE = 0.04
 "Share of the process's CPU time that all watchers together get while RPCs are in flight."
@@ -23,7 +25,7 @@ IDLE_TURNS = 16
 
 
 class DeliveryThrottle:
-    """Gives turns to watchers, first come, first served. A turn is one response, or one read of the log.
+    """Gives turns to watchers, round-robin by namespace. A turn is one response, or one read of the log.
 
     Belongs to one event loop. A watcher holds nothing during its turn, so one that does not read delays no other.
     `cpu_seconds` is the CPU time of the process.
@@ -42,7 +44,7 @@ class DeliveryThrottle:
         self._earned_at = now()
         self._credit = 1.0
         self._busy_until = now()
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting = FairQueue()
         self._pacer: asyncio.Task[None] | None = None
         self._stopped = False
 
@@ -50,15 +52,15 @@ class DeliveryThrottle:
         """Wait for a turn. After `stop`, there is no wait."""
         if self._stopped:
             return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        turn = self._waiting.add(current_tenant.get())
         if self._pacer is None:
             self._pacer = asyncio.ensure_future(self._pace())
         await turn
 
     def stop(self) -> None:
         self._stopped = True
-        self._give(len(self._waiting))
+        while self._waiting:
+            self._waiting.wake_next()
 
     async def _pace(self) -> None:
         while self._waiting:
@@ -88,8 +90,5 @@ class DeliveryThrottle:
         return int(turns)
 
     def _give(self, turns: int) -> None:
-        while turns and self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():  # else its watcher has been cancelled
-                turn.set_result(None)
-                turns -= 1
+        for _ in range(turns):
+            self._waiting.wake_next()

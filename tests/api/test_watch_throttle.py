@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from memsidecar.api.interceptors.call import current_tenant
 from memsidecar.api.watch_throttle import (
     BUSY_SECONDS,
     BUSY_SHARE,
@@ -99,6 +100,26 @@ def test_a_cancelled_watcher_takes_no_turn() -> None:
         return checks
 
     assert asyncio.run(run()) <= 3, "with a turn for each cancelled one, there would be more"
+
+
+def test_namespaces_take_turns_however_many_watchers_each_has() -> None:
+    async def run() -> list[str]:
+        given: list[str] = []
+        throttle = DeliveryThrottle(lambda: True, lambda: 0.0, lambda: 0.0)  # at most one turn at a time
+
+        async def watch(namespace: str) -> None:
+            current_tenant.set(namespace)
+            while given.count("one watcher") < BUSY_CHECKS:
+                await throttle.turn()
+                given.append(namespace)
+
+        namespaces = ["many watchers"] * WATCHERS + ["one watcher"]
+        watchers = [asyncio.ensure_future(watch(namespace)) for namespace in namespaces]
+        await watchers[-1]
+        throttle.stop()
+        return given[: 2 * BUSY_CHECKS]
+
+    assert asyncio.run(run()) == ["many watchers", "one watcher"] * BUSY_CHECKS
 
 
 def test_a_stopped_throttle_lets_all_pass() -> None:
