@@ -213,7 +213,8 @@ class ImportHandler:
         if await self.executors.run_read(self.documents.journal.document, item.owner, item.document.id) is not None:
             return [Outcome.DUPLICATE]
         draft = await self.executors.run_chunk(self.documents.validator, item.owner, item.document)
-        return await self._submit(ImportDocument(draft, item.user_id, override_erasures))
+        undated = not item.document.HasField("create_time")
+        return await self._submit(ImportDocument(draft, item.user_id, override_erasures, undated))
 
     async def _store_records(
         self, first: RecordItem, items: Sequence[ImportItem], override_erasures: bool

@@ -103,10 +103,12 @@ class RecordParser:
         message = record.message
         check_id("message.id", message.id)
         sequence = _sequence("message.sequence", message.sequence)
+        undated = not message.HasField("create_time")
         draft = self.messages(message, "message")
         if record.learned:
             draft.flags |= int(Flag.LEARNED)
-        return MessageImport(key, record.user_id, draft, sequence, record.pruned, self._displayed(record, draft))
+        displayed = self._displayed(record, draft)
+        return MessageImport(key, record.user_id, draft, sequence, record.pruned, displayed, undated)
 
     def _displayed(self, record: pb.ArchiveRecord, draft: Draft) -> tuple[bytes, int] | None:
         """Return the version for the window: the validated message with another content."""
@@ -148,7 +150,8 @@ class RecordParser:
         message_id = optional_id("artifact.message_id", given.message_id)
         self.artifacts.check(given, offloads=False)
         stored = replace(self.artifacts(given), message_id=message_id)
-        origin = Origin(*_names(key, record), time_us=stored.create_time_us)
+        time_us = stored.create_time_us if given.HasField("create_time") else 0
+        origin = Origin(*_names(key, record), time_us=time_us)
         if message_id:
             origin = origin._replace(message_session=key.session_id, message_ids=(message_id,))
         imported = RecordImport(stored.to_record(key.session_id), origin)
@@ -203,8 +206,9 @@ def _fact(namespace: str, record: pb.ArchiveRecord) -> RecordItem:
     erased_with = session_id if user_id or record.fact.source_message_ids else ""
     fact = parse_archived_fact(record.fact, "fact", erased_with)
     owner = Owner(namespace, user_id) if user_id else Owner(namespace, session_id=session_id)
-    sources = (fact.session_id, fact.source_message_ids)
-    origin = Origin(namespace, user_id, session_id, *sources, time_us=min(fact.extracted_us, fact.seen_us))
+    undated = not (record.fact.HasField("extracted_at") or record.fact.HasField("last_updated"))
+    time_us = 0 if undated else min(fact.extracted_us, fact.seen_us)
+    origin = Origin(namespace, user_id, session_id, fact.session_id, fact.source_message_ids, time_us)
     return RecordItem(owner, user_id, RecordKind.FACT, RecordImport(fact.to_record(), origin))
 
 

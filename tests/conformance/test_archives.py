@@ -456,6 +456,15 @@ def test_what_came_after_an_erasure_is_stored(journal: Journal) -> None:
     assert import_records(journal, new_record(), origin=origin) == [STORED]
 
 
+def test_what_has_no_time_is_forgotten_by_any_erasure(journal: Journal) -> None:
+    execute(journal, EraseUser("default", "ann"))
+    late = MessageImport(KEY, "ann", replace(draft("late"), time_us=LATER_US), 1)
+    assert import_messages(journal, late._replace(undated=True), late) == [FORGOTTEN, STORED]
+    text = document("text", owner=ANN, create_time_us=LATER_US)
+    assert execute(journal, ImportDocument(text, "", undated=True)).outcomes == [FORGOTTEN]
+    assert execute(journal, ImportDocument(text, "")).outcomes == [STORED]
+
+
 def test_a_message_that_was_written_in_the_future_stays_forgotten(journal: Journal) -> None:
     future = replace(draft("future"), time_us=LATER_US)
     append(journal, future)

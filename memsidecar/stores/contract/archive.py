@@ -148,7 +148,7 @@ class MessageImport(NamedTuple):
 
     `displayed` is the encoded version for the window, without a sequence, and its tokens. A result of a tool call is
     pruned if and only if its call is: an exchange is never split. A message that keeps its sequence leaves the time of
-    the session's last activity as it is.
+    the session's last activity as it is. The time of an `undated` message is that of its import.
     """
 
     key: SessionKey
@@ -157,11 +157,13 @@ class MessageImport(NamedTuple):
     sequence: int = 0
     pruned: bool = False
     displayed: tuple[bytes, int] | None = None
+    undated: bool = False
 
     @property
     def origin(self) -> Origin:
         namespace, session_id = self.key
-        return Origin(namespace, self.user_id, session_id, session_id, (self.draft.id,), self.draft.time_us)
+        time_us = 0 if self.undated else self.draft.time_us
+        return Origin(namespace, self.user_id, session_id, session_id, (self.draft.id,), time_us)
 
 
 class RecordImport(NamedTuple):
@@ -206,17 +208,22 @@ class ImportRecords:
 
 @dataclass(frozen=True, slots=True)
 class ImportDocument:
-    """Store a document. One with a known id is a duplicate, whatever its text. `user_id` as in ImportRecords."""
+    """Store a document. One with a known id is a duplicate, whatever its text.
+
+    `user_id` is as in ImportRecords, and `undated` as in MessageImport.
+    """
 
     document: DocumentDraft
     user_id: str
     override_erasures: bool = False
+    undated: bool = False
 
     @property
     def origin(self) -> Origin:
         owner = self.document.owner
         user_id = owner.user_id or self.user_id
-        return Origin(owner.namespace, user_id, owner.session_id, time_us=self.document.create_time_us)
+        time_us = 0 if self.undated else self.document.create_time_us
+        return Origin(owner.namespace, user_id, owner.session_id, time_us=time_us)
 
 
 ImportCommand = ImportSession | ImportMessages | ImportRecords | ImportDocument
