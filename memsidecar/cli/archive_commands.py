@@ -25,7 +25,6 @@ from memsidecar.settings.client import client_environment
 from memsidecar.v1 import session_pb2_grpc
 from memsidecar.v1.session_pb2 import ExportRequest, ImportRequest, ImportResponse
 
-CHECKPOINT_RECORDS = 1_000
 MAX_UNACKNOWLEDGED = 1_000
 "Records that are sent before the sidecar has acknowledged earlier ones. They are kept, to be sent again."
 MAX_UNACKNOWLEDGED_BYTES = 8 << 20
@@ -131,17 +130,13 @@ def _export_to_file(stub: ArchiveStub, request: ExportRequest, writer: ArchiveWr
 
         def transfer(sessions: Any, metadata: Any) -> None:
             request.cursor = cursor = writer.checkpoint.cursor
-            unsaved = 0
             for response in sessions.Export(request, metadata=metadata):
                 writer.add(MessageToJson(response.record, indent=None, ensure_ascii=False))
-                cursor, unsaved = response.cursor, unsaved + 1
-                if unsaved == CHECKPOINT_RECORDS:
-                    writer.save(cursor)
-                    bar.update(unsaved)
-                    unsaved = 0
-                    stub.progressed()
-            writer.save(cursor)
-            bar.update(unsaved)
+                cursor = response.cursor
+                stub.progressed()
+                if writer.needs_checkpoint:
+                    bar.update(writer.save(cursor))
+            bar.update(writer.save(cursor))
 
         def begin_again(sessions: Any, metadata: Any) -> None:
             writer.discard()

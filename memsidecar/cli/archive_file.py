@@ -17,6 +17,9 @@ from typing import BinaryIO, cast
 from memsidecar.domain.errors import SidecarError
 
 STANDARD = "-"
+MAX_UNSAVED_RECORDS = 1_000
+MAX_UNSAVED_BYTES = 8 << 20
+"Bounds on what an archive may hold in RAM until its next checkpoint."
 _GZIP_MAGIC = b"\x1f\x8b"
 _COMPRESSION_LEVEL = 6
 
@@ -50,6 +53,7 @@ class ArchiveWriter:
             raise FileProblem(f"{file} exists already: remove it, or choose another name")
         self.checkpoint = self._read_checkpoint(request) if resume else Checkpoint(request)
         self._lines: list[bytes] = []
+        self._unsaved_bytes = 0
         with _named(self._partial):
             self._output = self._partial.open("r+b" if self.checkpoint.bytes else "wb")
             self._output.truncate(self.checkpoint.bytes)
@@ -68,24 +72,32 @@ class ArchiveWriter:
 
     def add(self, line: str) -> None:
         self._lines.append(line.encode() + b"\n")
+        self._unsaved_bytes += len(self._lines[-1])
+
+    @property
+    def needs_checkpoint(self) -> bool:
+        return len(self._lines) >= MAX_UNSAVED_RECORDS or self._unsaved_bytes >= MAX_UNSAVED_BYTES
 
     def discard(self) -> None:
         """Forget the lines since the last checkpoint."""
         self._lines.clear()
+        self._unsaved_bytes = 0
 
-    def save(self, cursor: str) -> None:
-        """Make all lines durable, then the cursor after them."""
+    def save(self, cursor: str) -> int:
+        """Make all lines durable, then the cursor after them. Return the number of lines."""
+        count = len(self._lines)
         content = b"".join(self._lines)
         with _named(self._partial):
             self._output.write(gzip.compress(content, _COMPRESSION_LEVEL) if self._compressed and content else content)
             self._output.flush()
             os.fsync(self._output.fileno())
-            records = self.checkpoint.records + len(self._lines)
+            records = self.checkpoint.records + count
             self.checkpoint = Checkpoint(self.checkpoint.request, self._output.tell(), records, cursor)
-            self._lines.clear()
+            self.discard()
             replacement = self._side.with_name(f"{self._side.name}.new")
             replacement.write_text(json.dumps(asdict(self.checkpoint)))
             replacement.replace(self._side)
+        return count
 
     def complete(self) -> None:
         self.save(self.checkpoint.cursor)

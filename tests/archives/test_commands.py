@@ -5,11 +5,13 @@ import json
 import re
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
 from memsidecar.access.policy import AccessRole
+from memsidecar.cli.archive_file import MAX_UNSAVED_BYTES
 from memsidecar.cli.compare import MAX_VALUE_CHARACTERS
 from memsidecar.v1 import session_pb2 as sessions
 from memsidecar.v1.memory_pb2 import AddRequest
@@ -48,6 +50,27 @@ def test_a_file_moves_a_memory(filled: Client, empty: Client, tmp_path: Path, na
     assert compared.returncode == 0 and re.fullmatch(r"equal: .*\b\d+ message records.*\n", compared.stdout)
     again = memsidecar(empty, "import", str(file))
     assert f"imported {count} records: {count} were there already" in again.stderr
+
+
+def test_a_checkpoint_has_a_bounded_number_of_bytes(empty: Client, tmp_path: Path) -> None:
+    text = "one more line\n" * 70_000
+    for at in range(10):
+        empty.add("s", f"{at} {text}")
+    file = tmp_path / "memory.jsonl.gz"
+    done = memsidecar(empty, "export", "--out", str(file))
+    assert done.returncode == 0, done.stderr
+    sizes = member_sizes(file.read_bytes())
+    assert len(sizes) == 2 and max(sizes) < MAX_UNSAVED_BYTES + 2 * len(text)
+
+
+def member_sizes(content: bytes) -> list[int]:
+    """Return the sizes of the members of a gzip file, uncompressed: there is one for each checkpoint."""
+    sizes = []
+    while content:
+        member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        sizes.append(len(member.decompress(content)))
+        content = member.unused_data
+    return sizes
 
 
 def test_compare_reports_differences(filled: Client, empty: Client) -> None:
