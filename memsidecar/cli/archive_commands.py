@@ -16,14 +16,14 @@ import grpc
 from google.protobuf.json_format import MessageToJson
 from tqdm import tqdm
 
-from memsidecar.cli.archive_file import STANDARD, ArchiveWriter, FileProblem, open_input
+from memsidecar.cli.archive_file import STANDARD, ArchiveWriter, FileProblem
 from memsidecar.cli.archive_source import ArchiveSource, LocatedRecord
 from memsidecar.cli.check import FAILED, WRONG_USAGE, credentials, open_channel
 from memsidecar.cli.client_options import ClientOptions, UsageError, client_options
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import session_pb2_grpc
-from memsidecar.v1.session_pb2 import ExportRequest, ImportRequest, ImportResponse
+from memsidecar.v1.session_pb2 import ArchiveRecord, ExportRequest, ImportRequest, ImportResponse
 
 MAX_UNACKNOWLEDGED = 1_000
 "Records that are sent before the sidecar has acknowledged earlier ones. They are kept, to be sent again."
@@ -164,96 +164,125 @@ def _export_to_stdout(stub: ArchiveStub, request: ExportRequest) -> int:
 
 @dataclass
 class Outbox:
-    """The records of a file that are not acknowledged yet. A new stream sends them again, then the rest."""
+    """The records of a file that are not acknowledged yet. A new stream sends them again, then the rest.
+
+    One thread reads the file, ahead of the stream. No lock is held while it waits for standard input.
+    """
 
     records: Iterator[LocatedRecord]
     namespace: str
     override_erasures: bool
-    _sent: deque[tuple[int, ImportRequest]] = field(default_factory=deque)
-    _lock: threading.Condition = field(default_factory=threading.Condition)
-    _stream: int = 0
-    _bytes: int = 0
     problem: BaseException | None = None
+    _unacknowledged: deque[tuple[int, ImportRequest]] = field(default_factory=deque)
+    _bytes: int = 0
+    _sent: int = 0
+    "How many of them the newest stream has sent."
+    _stream: int = 0
+    _is_complete: bool = False
+    _is_ended: bool = False
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def start(self) -> None:
+        """Begin to read. The thread does not keep the process from ending: a read may last forever."""
+        threading.Thread(target=self._read, name="archive-reader", daemon=True).start()
+
+    def _read(self) -> None:
+        try:
+            for number, record in self.records:
+                if not self._put(number, record):
+                    return
+        except FileProblem as problem:
+            self.problem = problem
+        finally:
+            with self._changed:
+                self._is_complete = True
+                self._changed.notify_all()
+
+    def _put(self, number: int, record: ArchiveRecord) -> bool:
+        """Add a record when there is room for it; return whether more are wanted."""
+        request = ImportRequest(namespace=self.namespace, record=record, override_erasures=self.override_erasures)
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_ended or not self._is_full())
+            self._unacknowledged.append((number, request))
+            self._bytes += request.ByteSize()
+            self._changed.notify_all()
+            return not self._is_ended
+
+    def _is_full(self) -> bool:
+        return len(self._unacknowledged) >= MAX_UNACKNOWLEDGED or self._bytes > MAX_UNACKNOWLEDGED_BYTES
 
     def requests(self) -> Iterator[ImportRequest]:
         """Yield the requests of a new stream. Called on a thread of gRPC; an older stream ends."""
-        with self._lock:
+        with self._changed:
             self._stream += 1
-            stream, again = self._stream, list(self._sent)
-        for _, sent_before in again:
-            yield sent_before
+            self._sent = 0
+            stream = self._stream
+            self._changed.notify_all()
         while (request := self._next(stream)) is not None:
             yield request
 
     def _next(self, stream: int) -> ImportRequest | None:
-        with self._lock:
-            while self._is_full() and stream == self._stream:
-                self._lock.wait(1.0)
-            if stream != self._stream:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_complete or stream != self._stream or self._has_unsent())
+            if stream != self._stream or not self._has_unsent():
                 return None
-            try:
-                number, record = next(self.records)
-            except StopIteration:
-                return None
-            except FileProblem as problem:
-                self.problem = problem
-                return None
-            request = ImportRequest(namespace=self.namespace, record=record, override_erasures=self.override_erasures)
-            self._sent.append((number, request))
-            self._bytes += request.ByteSize()
-            return request
+            self._sent += 1
+            return self._unacknowledged[self._sent - 1][1]
 
-    def _is_full(self) -> bool:
-        return len(self._sent) >= MAX_UNACKNOWLEDGED or self._bytes > MAX_UNACKNOWLEDGED_BYTES
+    def _has_unsent(self) -> bool:
+        return self._sent < len(self._unacknowledged)
 
     def acknowledge(self, count: int) -> None:
-        with self._lock:
+        with self._changed:
             for _ in range(count):
-                self._bytes -= self._sent.popleft()[1].ByteSize()
-            self._lock.notify_all()
+                self._bytes -= self._unacknowledged.popleft()[1].ByteSize()
+            self._sent -= count
+            self._changed.notify_all()
 
     def end(self) -> None:
-        """End all streams."""
-        with self._lock:
+        """End all streams, and the thread that reads as soon as it has read a record."""
+        with self._changed:
+            self._is_ended = True
             self._stream += 1
-            self._lock.notify_all()
+            self._changed.notify_all()
 
     @property
     def first_line(self) -> int:
         """The line of the first record that is not acknowledged; 0 if there is none."""
-        with self._lock:
-            return self._sent[0][0] if self._sent else 0
+        with self._changed:
+            return self._unacknowledged[0][0] if self._unacknowledged else 0
 
 
 def _import(arguments: Namespace) -> str:
     options = client_options(arguments, client_environment())
     source = ArchiveSource(arguments.file, arguments.format, arguments.user, arguments.session)
-    with open_input(arguments.file) as file, _progress_bar("importing") as bar:
-        outbox = Outbox(source.records(file), options.namespace, arguments.override_erasures)
-        total = ImportResponse()
-        stub = ArchiveStub(options)
+    outbox = Outbox(source.open(), options.namespace, arguments.override_erasures)
+    total = ImportResponse()
+    stub = ArchiveStub(options)
 
-        def transfer(sessions: Any, metadata: Any) -> None:
-            before = ImportResponse()
-            for response in sessions.Import(outbox.requests(), metadata=metadata):
-                count = response.durable_count - before.durable_count
-                outbox.acknowledge(count)
-                total.durable_count += count
-                total.duplicate_count += response.duplicate_count - before.duplicate_count
-                total.forgotten_count += response.forgotten_count - before.forgotten_count
-                before = response
-                bar.update(count)
-                stub.progressed()
+    def transfer(sessions: Any, metadata: Any) -> None:
+        before = ImportResponse()
+        for response in sessions.Import(outbox.requests(), metadata=metadata):
+            count = response.durable_count - before.durable_count
+            outbox.acknowledge(count)
+            total.durable_count += count
+            total.duplicate_count += response.duplicate_count - before.duplicate_count
+            total.forgotten_count += response.forgotten_count - before.forgotten_count
+            before = response
+            bar.update(count)
+            stub.progressed()
 
-        def place() -> str:
-            return f"{arguments.file}, line {outbox.first_line}: " if outbox.first_line else ""
+    def place() -> str:
+        return f"{arguments.file}, line {outbox.first_line}: " if outbox.first_line else ""
 
+    with _progress_bar("importing") as bar:
+        outbox.start()
         try:
             stub.run(transfer, place)
         finally:
             outbox.end()
-        if outbox.problem is not None:
-            raise outbox.problem
+    if outbox.problem is not None:
+        raise outbox.problem
     return (
         f"imported {total.durable_count} records: {total.duplicate_count} were there already, "
         f"{total.forgotten_count} were left out because they had been erased"

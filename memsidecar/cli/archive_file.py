@@ -5,12 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -20,6 +18,7 @@ STANDARD = "-"
 MAX_UNSAVED_RECORDS = 1_000
 MAX_UNSAVED_BYTES = 8 << 20
 "Bounds on what an archive may hold in RAM until its next checkpoint."
+_STDIN = 0
 _GZIP_MAGIC = b"\x1f\x8b"
 _COMPRESSION_LEVEL = 6
 
@@ -126,8 +125,10 @@ def open_input(name: str) -> Iterator[BinaryIO]:
     """Open a file, or standard input, and decompress it if it is compressed."""
     with ExitStack() as opened:
         try:
-            source = sys.stdin.buffer if name == STANDARD else opened.enter_context(Path(name).open("rb"))
-            is_compressed = cast(BufferedReader, source).peek(2)[:2] == _GZIP_MAGIC
+            # Not sys.stdin: at the end of the process, Python aborts if a thread still reads it.
+            is_standard = name == STANDARD
+            source = opened.enter_context(open(_STDIN if is_standard else name, "rb", closefd=not is_standard))
+            is_compressed = source.peek(2)[:2] == _GZIP_MAGIC
         except OSError as error:
             raise FileProblem(f"{name} cannot be read: {error.strerror}") from None
         yield cast(BinaryIO, opened.enter_context(gzip.open(source))) if is_compressed else source

@@ -6,7 +6,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from io import BufferedReader
 from itertools import chain
@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 from google.protobuf.json_format import Parse, ParseError
 
-from memsidecar.cli.archive_file import STANDARD, FileProblem, read_lines
+from memsidecar.cli.archive_file import STANDARD, FileProblem, open_input, read_lines
 from memsidecar.cli.archive_options import FORMATS
 from memsidecar.cli.chat_formats import read_anthropic, read_chatgpt, read_langchain, read_openai, read_plain
 from memsidecar.cli.foreign_chat import INVALID_UNICODE, ForeignChat, WrongFormat, first_text
@@ -61,6 +61,12 @@ class ArchiveSource:
     file_format: str = AUTO
     user_id: str = ""
     session_id: str = ""
+
+    def open(self) -> Iterator[LocatedRecord]:
+        """Open the file, and return its records. They close it, on the thread that reads: a close waits for a read."""
+        with ExitStack() as opened:
+            records = self.records(opened.enter_context(open_input(self.name)))
+            return _closing(opened.pop_all(), records)
 
     def records(self, source: BinaryIO) -> Iterator[LocatedRecord]:
         """Yield the records, each with the number of its line. Raises FileProblem.
@@ -178,6 +184,11 @@ class ArchiveSource:
         stem = Path(self.name).name.split(".")[0] if self.name != STANDARD else "import"
         name = self.session_id or stem or "import"
         return name if at == 0 else f"{name}-{at + 1}"
+
+
+def _closing(opened: ExitStack, records: Iterator[LocatedRecord]) -> Iterator[LocatedRecord]:
+    with opened:
+        yield from records
 
 
 def _is_zip(source: BinaryIO) -> bool:

@@ -1,8 +1,13 @@
 """Transfers that are interrupted at random moments, resumed, and complete."""
 
+import gzip
+import json
+import os
 import random
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from memsidecar.cli.archive_commands import Outbox
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from memsidecar.v1.session_pb2 import ExportRequest, ListSessionsRequest
+from memsidecar.v1.session_pb2 import ArchiveRecord, ExportRequest, ListSessionsRequest
 from tests.archives.conftest import FLAGS
 from tests.archives.filled_memory import differences, export_records, fill, settle
 from tests.scenarios.conversation import Conversation
@@ -28,7 +34,7 @@ def begin(address: str, command: str, *arguments: str) -> subprocess.Popen[bytes
     # Kills may follow each other faster than a busy machine makes progress: that is not what ends a command here.
     patience = ("--timeout", str(HANG_SECONDS))
     line = [sys.executable, "-m", "memsidecar", command, "--address", address, *patience, *arguments]
-    return subprocess.Popen(line, env=ENVIRON, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(line, env=ENVIRON, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
@@ -185,6 +191,50 @@ def test_a_killed_sidecar_is_waited_for(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_sidecar_that_is_killed_often_is_waited_for(tmp_path: Path) -> None:
     check_killed_sidecars(tmp_path, 20)
+
+
+@pytest.mark.parametrize(("is_pipe", "compress"), [(False, bytes), (False, gzip.compress), (True, bytes)])
+def test_an_import_is_interrupted_while_its_input_is_idle(
+    empty: Client, tmp_path: Path, is_pipe: bool, compress: Callable[[bytes], bytes]
+) -> None:
+    """Standard input, or a named pipe, which cannot be closed during a read."""
+    chance = random.Random(SEED)
+    lines = [json.dumps({"role": "user", "content": f"message {at}"}) for at in range(2_000)]
+    # After all complete lines, so much of the next one that no buffer keeps them.
+    content = "\n".join([*lines, chance.randbytes(100_000).hex()]).encode()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with begin(empty.address, "import", str(pipe) if is_pipe else "-", "--format", "jsonl") as importer:
+        assert importer.stdin is not None
+        with pipe.open("wb") if is_pipe else importer.stdin as output:
+            output.write(compress(content))
+            output.flush()
+            until(lambda: message_count(empty, "default") == len(lines))
+            importer.send_signal(signal.SIGINT)
+            assert importer.wait(HANG_SECONDS) == 130
+        assert importer.stderr is not None
+        assert importer.stderr.read() == b"memsidecar import: interrupted\n"
+
+
+def test_a_new_stream_sends_again_what_is_not_acknowledged_while_the_input_is_idle() -> None:
+    more = threading.Event()
+
+    def records() -> Iterator[tuple[int, ArchiveRecord]]:
+        yield 1, ArchiveRecord(session_id="one")
+        yield 2, ArchiveRecord(session_id="two")
+        more.wait(HANG_SECONDS)
+        yield 3, ArchiveRecord(session_id="three")
+
+    outbox = Outbox(records(), "default", override_erasures=False)
+    outbox.start()
+    old, new = outbox.requests(), outbox.requests()
+    assert [next(old).record.session_id for _ in range(2)] == ["one", "two"]
+    outbox.acknowledge(1)
+    assert (outbox.first_line, next(new).record.session_id) == (2, "two")
+    assert list(old) == []
+    outbox.acknowledge(1)
+    more.set()
+    assert [request.record.session_id for request in new] == ["three"]
 
 
 def test_an_export_ends_when_its_sidecar_stops(tmp_path: Path) -> None:
