@@ -11,7 +11,10 @@ FORMATS = ("auto", "memsidecar", "openai", "anthropic", "langchain", "chatgpt", 
 
 
 def add_export_flags(command: ArgumentParser) -> None:
-    _add_scope_flags(command, "Export")
+    add_client_flags(command)
+    _add_common_flags(command, "Export")
+    command.add_argument("--user", default="", metavar="USER", help="Export this user only.")
+    command.add_argument("--session", default="", metavar="SESSION", help="Export this session only.")
     command.add_argument(
         "--out",
         required=True,
@@ -25,7 +28,17 @@ def add_export_flags(command: ArgumentParser) -> None:
 
 
 def add_import_flags(command: ArgumentParser) -> None:
-    _add_scope_flags(command, "Import into")
+    add_client_flags(command)
+    _add_common_flags(command, "Import into")
+    command.add_argument(
+        "--user", default="", metavar="USER", help="The user of conversations that name none. Not for archives."
+    )
+    command.add_argument(
+        "--session",
+        default="",
+        metavar="SESSION",
+        help="The session of conversations that name none. Not for archives. Default: the name of the file.",
+    )
     command.add_argument("file", metavar="FILE", help="The file to import, compressed or not. - is standard input.")
     command.add_argument(
         "--format",
@@ -50,13 +63,6 @@ def add_compare_flags(command: ArgumentParser) -> None:
     command.add_argument(
         "--other-token-file", type=Path, metavar="FILE", help="The token for it. Default: that of --token-file."
     )
-
-
-def _add_scope_flags(command: ArgumentParser, verb: str) -> None:
-    add_client_flags(command)
-    _add_common_flags(command, verb)
-    command.add_argument("--user", default="", metavar="USER", help=f"{verb} this user only.")
-    command.add_argument("--session", default="", metavar="SESSION", help=f"{verb} this session only.")
 
 
 def _add_common_flags(command: ArgumentParser, verb: str) -> None:

@@ -18,6 +18,7 @@ from google.protobuf.json_format import Parse, ParseError
 from memsidecar.cli.archive_file import STANDARD, FileProblem, open_input, read_lines
 from memsidecar.cli.archive_options import FORMATS
 from memsidecar.cli.chat_formats import read_anthropic, read_chatgpt, read_langchain, read_openai, read_plain
+from memsidecar.cli.client_options import UsageError
 from memsidecar.cli.foreign_chat import INVALID_UNICODE, ForeignChat, WrongFormat, first_text
 from memsidecar.v1.session_pb2 import ArchiveRecord
 
@@ -52,7 +53,7 @@ class _Element:
 
 @dataclass(frozen=True)
 class ArchiveSource:
-    """A file to import. `user_id` and `session_id` are of conversations that do not name theirs.
+    """A file to import. `user_id` and `session_id` are of conversations that name none; an archive has none of them.
 
     JSON lines are read line by line. Any other JSON is read as a whole.
     """
@@ -69,7 +70,7 @@ class ArchiveSource:
             return _closing(opened.pop_all(), records)
 
     def records(self, source: BinaryIO) -> Iterator[LocatedRecord]:
-        """Yield the records, each with the number of its line. Raises FileProblem.
+        """Return the records, each with the number of its line. Raises FileProblem, also later, or UsageError.
 
         A file without records is a problem, unless it is given as an archive: that of an empty memory has none.
         """
@@ -79,11 +80,9 @@ class ArchiveSource:
             raise FileProblem(f"{self.name}: is a zip archive: unpack it, and import its conversations.json")
         located = self._records(read_lines(source, self.name))
         first = next(located, None)
-        if first is not None:
-            yield first
-            yield from located
-        elif self.file_format != MEMSIDECAR:
+        if first is None and self.file_format != MEMSIDECAR:
             raise FileProblem(f"{self.name}: has no messages; an archive without records needs --format {MEMSIDECAR}")
+        return chain([] if first is None else [first], located)
 
     def _records(self, lines: Lines) -> Iterator[LocatedRecord]:
         first = next(lines, None)
@@ -109,6 +108,8 @@ class ArchiveSource:
     def _lines(self, value: object, lines: Lines) -> Iterator[LocatedRecord]:
         """Return the records of JSON lines. `value` is that of the first line."""
         file_format = self._detected(value)
+        if file_format == MEMSIDECAR and (self.user_id or self.session_id):
+            raise UsageError("--user and --session are not for archives: each record names its user and its session")
         if file_format == MEMSIDECAR:
             return ((number, self._record(number, line)) for number, line in lines)
         elements = (_Element(number, f", line {number}", self._value(number, line)) for number, line in lines)

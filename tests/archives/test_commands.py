@@ -169,6 +169,18 @@ def test_a_problem_is_reported_without_a_traceback(empty: Client, arguments: tup
     assert done.returncode == 1 and problem in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--user", "--session"])
+@pytest.mark.parametrize("file_format", ["auto", "memsidecar"])
+def test_another_user_or_session_than_those_of_an_archive_is_refused(
+    empty: Client, tmp_path: Path, option: str, file_format: str
+) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text('{"userId": "ann", "sessionId": "s", "session": {}, "version": 1}\n')
+    done = memsidecar(empty, "import", str(file), "--format", file_format, option, "bob")
+    assert done.returncode == 2 and option in done.stderr and "not for archives" in done.stderr
+    assert export_records(empty) == []
+
+
 def test_a_sidecar_that_is_down_is_waited_for(tmp_path: Path) -> None:
     done = run(
         "export", "--address", "127.0.0.1:1", "--timeout", "0", "--out", str(tmp_path / "x"), environ={}, timeout=60
