@@ -54,7 +54,9 @@ class ArchiveWriter:
         self._lines: list[bytes] = []
         self._unsaved_bytes = 0
         with _named(self._partial):
-            self._output = self._partial.open("r+b" if self.checkpoint.bytes else "wb")
+            if not self.checkpoint.bytes:
+                self._partial.unlink(missing_ok=True)
+            self._output = _open_private(self._partial, "r+b" if self.checkpoint.bytes else "xb")
             self._output.truncate(self.checkpoint.bytes)
             self._output.seek(0, os.SEEK_END)
 
@@ -94,7 +96,8 @@ class ArchiveWriter:
             self.checkpoint = Checkpoint(self.checkpoint.request, self._output.tell(), records, cursor)
             self.discard()
             replacement = self._side.with_name(f"{self._side.name}.new")
-            replacement.write_text(json.dumps(asdict(self.checkpoint)))
+            with _open_private(replacement, "wb") as side:
+                side.write(json.dumps(asdict(self.checkpoint)).encode())
             replacement.replace(self._side)
         return count
 
@@ -110,6 +113,11 @@ class ArchiveWriter:
     def close(self) -> None:
         """Leave what is saved for a later --resume."""
         self._output.close()
+
+
+def _open_private(file: Path, mode: str) -> BinaryIO:
+    """Open a file to write; if it is new, only its owner may read it, because an archive has what users said."""
+    return cast(BinaryIO, open(file, mode, opener=lambda path, flags: os.open(path, flags, 0o600)))
 
 
 @contextmanager

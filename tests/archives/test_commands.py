@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import stat
 import subprocess
 import sys
 import zlib
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memsidecar.access.policy import AccessRole
-from memsidecar.cli.archive_file import MAX_UNSAVED_BYTES
+from memsidecar.cli.archive_file import MAX_UNSAVED_BYTES, ArchiveWriter
 from memsidecar.cli.compare import MAX_VALUE_CHARACTERS
 from memsidecar.v1 import session_pb2 as sessions
 from memsidecar.v1.memory_pb2 import AddRequest
@@ -50,6 +51,19 @@ def test_a_file_moves_a_memory(filled: Client, empty: Client, tmp_path: Path, na
     assert compared.returncode == 0 and re.fullmatch(r"equal: .*\b\d+ message records.*\n", compared.stdout)
     again = memsidecar(empty, "import", str(file))
     assert f"imported {count} records: {count} were there already" in again.stderr
+
+
+def test_only_the_owner_may_read_an_archive(empty: Client, tmp_path: Path) -> None:
+    empty.add("s", "a secret")
+    file = tmp_path / "memory.jsonl"
+    done = memsidecar(empty, "export", "--out", str(file))
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "other.jsonl.partial").touch(0o644)
+    writer = ArchiveWriter(tmp_path / "other.jsonl", "", resume=False)
+    writer.save("a cursor")
+    writer.close()
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {"memory.jsonl": 0o600, "other.jsonl.partial": 0o600, "other.jsonl.partial.cursor": 0o600}
 
 
 def test_a_checkpoint_has_a_bounded_number_of_bytes(empty: Client, tmp_path: Path) -> None:
