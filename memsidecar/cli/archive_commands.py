@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from memsidecar.cli.archive_file import STANDARD, ArchiveWriter, FileProblem
 from memsidecar.cli.archive_source import ArchiveSource, LocatedRecord
-from memsidecar.cli.check import FAILED, WRONG_USAGE, credentials, open_channel
+from memsidecar.cli.check import FAILED, WRONG_USAGE, credentials, error_details, open_channel
 from memsidecar.cli.client_options import ClientOptions, UsageError, client_options
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
@@ -29,8 +29,7 @@ MAX_UNACKNOWLEDGED = 1_000
 "Records that are sent before the sidecar has acknowledged earlier ones. They are kept, to be sent again."
 MAX_UNACKNOWLEDGED_BYTES = 8 << 20
 INTERRUPTED = 130
-_RATE_LIMITED = b"RATE_LIMITED"
-"The reason in the details of a status that a retry can change."
+_RATE_LIMITED = "RATE_LIMITED"
 PAUSE_SECONDS = 0.5
 
 
@@ -65,16 +64,13 @@ class ArchiveStub:
 
     def _check_retry(self, error: grpc.RpcError, place: str) -> None:
         is_late = time.monotonic() - self._last_progress > self.options.ready_seconds
-        if is_late or not _is_transient(error):
+        if is_late or not is_transient(error):
             raise TransferFailed(f"{place}{error.code().name}: {error.details()}") from None
 
 
-def _is_transient(error: grpc.RpcError) -> bool:
-    if error.code() == grpc.StatusCode.UNAVAILABLE:
-        return True
-    trailing: Any = error.trailing_metadata() or ()
-    details = b"".join(value for key, value in trailing if key == "grpc-status-details-bin")
-    return error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and _RATE_LIMITED in details
+def is_transient(error: grpc.RpcError) -> bool:
+    """Tell whether a retry may succeed."""
+    return error.code() == grpc.StatusCode.UNAVAILABLE or error_details(error).reason == _RATE_LIMITED
 
 
 def run_export(arguments: Namespace) -> int:

@@ -8,11 +8,13 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import grpc
+from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
 
 from memsidecar.cli.client_options import ClientOptions, UsageError, client_options
 from memsidecar.domain.errors import SidecarError
@@ -197,6 +199,21 @@ def _calling(rpc: str, or_else: type[_Unavailable | _Denied] | None = None) -> I
     if or_else is not None and code in or_else.codes:
         raise or_else(details)
     raise CheckFailed(f"{rpc} is refused with {code.name}: {details}")
+
+
+class ErrorDetails(NamedTuple):
+    """What the details of a status name: the reason, and the invalid field; empty if they do not."""
+
+    reason: str = ""
+    field: str = ""
+
+
+def error_details(error: grpc.RpcError) -> ErrorDetails:
+    status = rpc_status.from_call(error)  # type: ignore[arg-type]
+    info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
+    for detail in status.details if status else ():
+        _ = detail.Unpack(info) or detail.Unpack(bad)
+    return ErrorDetails(info.reason, bad.field_violations[0].field if bad.field_violations else "")
 
 
 def connection_hint(details: str, *, secure: bool) -> str:

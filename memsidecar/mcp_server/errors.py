@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import grpc
-from google.rpc import error_details_pb2
-from grpc_status import rpc_status
 from pydantic import ValidationError
 
-from memsidecar.cli.check import connection_hint
+from memsidecar.cli.check import connection_hint, error_details
 
 INVALID_FIELD = "INVALID_FIELD"
 STARTING = "STARTING"
@@ -71,33 +67,16 @@ def invalid_arguments(error: ValidationError) -> ToolError:
 
 
 def error_for_call(error: grpc.aio.AioRpcError, target: str, *, secure: bool) -> ToolError:
-    details = _Details.of(error)
+    details = error_details(error)
     message = error.details() or ""
     if details.reason:
-        return ToolError(details.reason, message, details.field)
+        # The tool's arguments are the fields of its document.
+        return ToolError(details.reason, message, details.field.removeprefix("document."))
     if error.code() is grpc.StatusCode.UNAVAILABLE:
         return ToolError(UNREACHABLE, f"no sidecar answers at {target}: {connection_hint(message, secure=secure)}")
     if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
         return ToolError(TIMED_OUT, "the sidecar did not answer in time")
     return ToolError(error.code().name, message)
-
-
-@dataclass(frozen=True)
-class _Details:
-    """Error details of a status."""
-
-    reason: str = ""
-    field: str = ""
-
-    @classmethod
-    def of(cls, error: grpc.aio.AioRpcError) -> _Details:
-        status = rpc_status.from_call(error)  # type: ignore[arg-type]
-        info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
-        for detail in status.details if status else ():
-            _ = detail.Unpack(info) or detail.Unpack(bad)
-        violations = bad.field_violations
-        # The tool's arguments are the fields of its document.
-        return cls(info.reason, violations[0].field.removeprefix("document.") if violations else "")
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -15,8 +15,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from grpc.aio import AioRpcError, Metadata
 
-from memsidecar.cli.archive_commands import Outbox
+from memsidecar.api.status import rich_status, row_of
+from memsidecar.cli.archive_commands import Outbox, is_transient
+from memsidecar.domain import errors
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from memsidecar.v1.session_pb2 import ArchiveRecord, ExportRequest, ListSessionsRequest
 from tests.archives.conftest import FLAGS
@@ -235,6 +238,25 @@ def test_a_new_stream_sends_again_what_is_not_acknowledged_while_the_input_is_id
     outbox.acknowledge(1)
     more.set()
     assert [request.record.session_id for request in new] == ["three"]
+
+
+@pytest.mark.parametrize(
+    ("error", "transient"),
+    [
+        (errors.ShuttingDown(), True),
+        (errors.RateLimited("default"), True),
+        (errors.QuotaExceeded("bytes of RATE_LIMITED", 1), False),
+        (errors.InvalidField("record", "is required"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_command_tries_again_where_that_may_help(error: errors.SidecarError, transient: bool) -> None:
+    status = rich_status(error)
+    trailing = Metadata(("grpc-status-details-bin", status.SerializeToString()))
+    failure = AioRpcError(row_of(error).code, Metadata(), trailing, status.message)
+    assert is_transient(failure) == transient
+    bare = AioRpcError(row_of(error).code, Metadata(), Metadata())
+    assert is_transient(bare) == isinstance(error, errors.ShuttingDown)
 
 
 def test_an_export_ends_when_its_sidecar_stops(tmp_path: Path) -> None:
