@@ -16,6 +16,7 @@ from memsidecar.api.archive_record import (
     RecordParser,
 )
 from memsidecar.api.executors import Executors
+from memsidecar.api.interceptors.call import current_tenant
 from memsidecar.api.interceptors.concurrency import InFlightCounter
 from memsidecar.api.wire import namespace_of
 from memsidecar.domain.errors import InvalidField, ShuttingDown, SidecarError
@@ -52,6 +53,7 @@ MAX_EVENT_LOOP_BYTES = 16 * 1024
 
 class BufferedItem(NamedTuple):
     item: ImportItem
+    namespace: str
     override_erasures: bool
     bytes: int
 
@@ -141,7 +143,7 @@ class ImportHandler:
             item = await self.executors.run_count(self.parser, namespace, request.record)
         if isinstance(item, DocumentItem):
             self._check_document(item)
-        return BufferedItem(item, request.override_erasures, size)
+        return BufferedItem(item, namespace, request.override_erasures, size)
 
     def _check_document(self, item: DocumentItem) -> None:
         try:
@@ -183,7 +185,8 @@ class ImportHandler:
 
     async def _store_group(self, items: Sequence[BufferedItem]) -> Sequence[Outcome]:
         """Store items of one lane, all or nothing."""
-        first, override_erasures, _ = items[0]
+        first, namespace, override_erasures, _ = items[0]
+        current_tenant.set(namespace)  # the admission of a request sets it only for the task that reads
         if isinstance(first, DefaultPolicyItem):
             stored = await self.executors.run_write(self.memory.policies.set_default_if_none, *first)
             return [_outcome(stored)]
@@ -248,9 +251,9 @@ def _run_of(buffered: BufferedItem) -> object:
 
 def _lane_of(buffered: BufferedItem) -> object:
     """Return a value that is equal for neighbours that are stored with one command."""
-    item, override_erasures, _ = buffered
+    item, namespace, override_erasures, _ = buffered
     if isinstance(item, MessageImport):
-        return MessageImport, item.key.namespace, override_erasures
+        return MessageImport, namespace, override_erasures
     if isinstance(item, RecordItem) and item.kind is not RecordKind.SUMMARY:
         return item.owner, item.user_id, item.kind, override_erasures
     return id(buffered)
