@@ -17,6 +17,7 @@ from memsidecar.stores.contract import (
     ArchivePosition,
     Calibrate,
     Calibration,
+    DeleteRecord,
     DocumentQuery,
     EraseUser,
     ImportDocument,
@@ -175,6 +176,19 @@ def test_what_is_erased_after_the_position_is_not_exported_and_a_cleared_session
     erase(journal, delete_session=True, key=OTHER)
     assert archived_messages(journal, position) == []
     assert session_ids(journal, position) == ["s1"]
+
+
+@pytest.mark.parametrize("kind", [RecordKind.FACT, RecordKind.ARTIFACT])
+def test_a_record_in_the_place_of_an_erased_one_is_not_exported(journal: Journal, kind: RecordKind) -> None:
+    upsert(journal, new_record(name="kept", conflict_key=1), kind=kind)
+    upsert(journal, new_record(name="erased", conflict_key=2), kind=kind)
+    position = journal.archive_position()
+    execute(journal, DeleteRecord(ANN, kind, "erased"))
+    upsert(journal, new_record(name="later", conflict_key=3), kind=kind)
+    upsert(journal, new_record("changed", name="kept", conflict_key=1), kind=kind)
+    found = [(each.record.id, each.record.body) for each in archived_records(journal, position)]
+    assert found == [("kept", b"changed")]
+    assert [each.record.id for each in archived_records(journal, journal.archive_position())] == ["kept", "later"]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from memsidecar.stores.contract import (
     RecordChanges,
     RecordKind,
     RecordQuery,
+    Scope,
     UpsertRecords,
 )
 from memsidecar.stores.sqlite import record_rows
@@ -198,6 +199,30 @@ def test_records_survive_a_kill_and_deleted_ones_are_purged_at_the_next_start(fo
     with opened(folder) as journal:
         assert list(journal.records(RecordQuery(ANN, ARTIFACT))) == [new_record("kept", name="n2"), new_record("new")]
     assert examine(folder) == []
+
+
+def test_a_row_id_is_not_used_again_after_a_restart(folder: Path) -> None:
+    with opened(folder) as journal:
+        upsert(journal, new_record())
+        position = journal.archive_position()
+        execute(journal, DeleteRecord(ANN, ARTIFACT, "n1"))
+    with opened(folder) as journal:
+        upsert(journal, new_record(name="n2"))
+        assert journal.archived_records(Scope("default"), position, 0).items == []
+        assert len(journal.archived_records(Scope("default"), journal.archive_position(), 0).items) == 1
+
+
+def test_a_new_row_id_is_above_those_of_an_earlier_version(folder: Path) -> None:
+    with opened(folder) as journal:
+        for body in ("first", "second"):
+            upsert(journal, *(new_record(body, name=f"n{number}", conflict_key=number) for number in range(5)))
+    with closing(sqlite3.connect(folder / "journal.db")) as connection:
+        connection.execute("UPDATE records SET row_id = (SELECT count(*) FROM records r WHERE r.id <= records.id)")
+        connection.commit()
+    with opened(folder) as journal:
+        position = journal.archive_position()
+        upsert(journal, new_record(name="later", conflict_key=9))
+        assert len(journal.archived_records(Scope("default"), position, 0).items) == 5
 
 
 def test_acknowledged_records_are_present_after_a_kill(folder: Path) -> None:

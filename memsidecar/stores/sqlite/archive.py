@@ -28,7 +28,7 @@ MAX_PAGE_ROWS = 8_192
 
 _POSITION = """SELECT (SELECT coalesce(max(lsn), 0) FROM log),
   (SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'sessions'),
-  (SELECT coalesce(max(row_id), 0) + 1 FROM records),
+  (SELECT coalesce(max(row_id), 0) + 1 FROM texts),
   (SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'documents')"""
 _OF_USER = "(SELECT session_id FROM sessions WHERE namespace = :namespace AND user_id = :user_id)"
 # A session that was cleared since the position has a new row id.

@@ -26,8 +26,8 @@ from memsidecar.stores.sqlite.record_rows import (
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, NEVER, OrphanedTexts, PendingPurge, orphan_texts
 from memsidecar.stores.sqlite.transaction import Transaction
 
-_INSERT = """INSERT INTO records(namespace, user_id, session_id, kind, id, conflict_key, source, time_us, until_us,
-    body, bytes, first_lsn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_INSERT = """INSERT INTO records(row_id, namespace, user_id, session_id, kind, id, conflict_key, source, time_us,
+    until_us, body, bytes, first_lsn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _UPDATE = "UPDATE records SET conflict_key = ?, source = ?, time_us = ?, until_us = ? WHERE row_id = ?"
 _REPLACE = """UPDATE records SET conflict_key = ?, source = ?, time_us = ?, until_us = ?, body = ?, bytes = ?
   WHERE row_id = ?"""
@@ -155,7 +155,7 @@ def _write(transaction: Transaction, command: UpsertRecords, plan: _Plan) -> lis
     for body, (record, before) in enumerate(plan.written, first):
         columns, size = _columns(record), len(record.body)
         if before is None:
-            place = (*command.owner, command.kind, record.id)
+            place = (body, *command.owner, command.kind, record.id)  # see `schema` on its row id
             first_lsn = lsns[record.id] if is_logged(command.kind) else 0
             transaction.add_statement(_INSERT, *place, *columns, body, size, first_lsn)
         else:

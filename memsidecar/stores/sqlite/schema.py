@@ -16,8 +16,8 @@ versions of messages that were erased one by one, until all their versions are p
 
 A changed fact or summary has a log entry without content. Its session is the row id of its owner in `owners`, so that
 the log itself has no name: an erasure deletes that row. Its sequence is the row id of the fact, NULL if the fact was
-deleted, or the last sequence that the summary covers. `first_lsn` of a record is that of its first entry: a row id may
-be used again for a later record.
+deleted, or the last sequence that the summary covers. `first_lsn` of a record is that of its first entry: in files
+of earlier versions, a row id was used again for a later record.
 
 The entry of a CLEAR has the session's new row id as its sequence. A DELETE with session 0 is that of a user, or of a
 session that had no messages.
@@ -29,8 +29,10 @@ Log entries of a document have its negative row id as their session. `texts` hol
 consecutive row ids, and its header (title, source, metadata) at another. Rows are added at the end; they are emptied
 and never deleted or moved. `orphaned_texts` has the ranges that are to be emptied.
 
-A row of `records` holds no text: it is changed and deleted in place. Its body is a row of `texts`. Its indexes serve,
-in this order, conflicts, listings from the newest on, and erasures by source session.
+A row of `records` holds no text: it is changed and deleted in place. Its body is a row of `texts`. Its row id is that
+of its first body, so that no row id is used again, and the next row id of a text tells an export which records are new.
+(Row ids from earlier versions are smaller, and were used again.) Its indexes serve, in this order, conflicts, listings
+from the newest on, and erasures by source session.
 
 `tombstones` says what was forgotten, without its names (`stores.tombstones`). Its row of kind 0 is the key.
 
