@@ -12,11 +12,15 @@ from memsidecar.layers.retention.expiry import Expiry, ExpiryCounts
 log = logging.getLogger(__name__)
 
 MAX_PAUSE_SECONDS = 2.0
+FIRST_RUN_SECONDS = 60.0
+"The first run begins this long after the start at the latest: a process may never live for a whole interval."
 
 
 @dataclass
 class RetentionSchedule:
-    """Runs an expiry every `interval_seconds`, if `is_needed`. `clock` returns the time in microseconds.
+    """Runs an expiry soon after the start and then every `interval_seconds`, if `is_needed`.
+
+    `clock` returns the time in microseconds.
 
     Between two groups it pauses for `pause_ratio` times as long as the last group took while RPCs are in flight
     (`is_busy`): an erasure occupies the committer, for which every write waits.
@@ -53,9 +57,11 @@ class RetentionSchedule:
         return counts
 
     def _run(self) -> None:
+        delay_seconds = min(self.interval_seconds, FIRST_RUN_SECONDS)
         try:
-            while not self._stopping.wait(self.interval_seconds):
+            while not self._stopping.wait(delay_seconds):
                 self._run_if_needed()
+                delay_seconds = self.interval_seconds
         except ShuttingDown:
             pass
 
