@@ -22,6 +22,7 @@ from memsidecar.stores.contract import (
     PendingCommand,
     RecordKind,
     Scope,
+    SessionQuery,
 )
 from tests.conformance.builders import (
     ANN,
@@ -270,6 +271,16 @@ def test_messages_of_another_session_of_the_same_name_do_not_expire(journal: Jou
         with pytest.raises(NotFound):
             attempt(command)
     assert contents(journal) == ["b"]
+
+
+def test_an_erasure_is_no_activity_of_the_session(journal: Journal) -> None:
+    append(journal, draft("a"), call("b", "x"), answer("c", "x"), draft("d"), draft("e"))
+    active_us = known_head(journal).last_active_us
+    append(journal, draft("a"), key=OTHER)
+    erased = [forget(journal, "a"), forget(journal, "b"), expire(journal, 4), forget(journal, "e", user_id="ann")]
+    assert [each.head and each.head.last_active_us for each in erased] == [active_us] * 4
+    assert known_head(journal).last_active_us == active_us
+    assert [head.key for head in journal.sessions(SessionQuery("default"))] == [OTHER, KEY]
 
 
 @pytest.mark.parametrize("first", [True, False])

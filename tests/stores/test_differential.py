@@ -137,6 +137,7 @@ class Differential(RuleBasedStateMachine):
         self.quotas: dict[str, Quota] = {}
         self.disk: Journal = SqliteJournal(Path(self.folder.name), quotas=self.quota)
         self.ram: Journal = VolatileJournal(quotas=self.quota)
+        self.active_us: list[dict[SessionKey, int]] = [{}, {}]
         self.replicas = {"disk": Replica(self.disk), "ram": Replica(self.ram)}
 
     def quota(self, namespace: str) -> Quota:
@@ -464,6 +465,17 @@ class Differential(RuleBasedStateMachine):
                 assert disk.window_start <= ram.window_start
         assert self.disk.default_policies().get("n") == self.ram.default_policies().get("n")
         assert self.disk.calibration("n", "m") == self.ram.calibration("n", "m")
+
+    @invariant()
+    def the_same_commands_are_activity(self) -> None:
+        """The times differ; the sessions whose last activity has changed since the last step must not."""
+        now_us = [
+            {head.key: head.last_active_us for key in KEYS if (head := journal.head(key))}
+            for journal in (self.disk, self.ram)
+        ]
+        disk, ram = (before.items() ^ now.items() for before, now in zip(self.active_us, now_us, strict=True))
+        self.active_us = now_us
+        assert {key for key, _ in disk} == {key for key, _ in ram}
 
     @invariant()
     def sessions_agree(self) -> None:

@@ -65,7 +65,8 @@ class ForgetMessages:
 
     NotFound if the session has no message with one of the ids. Sequences are not used again; the ids may be. The other
     messages of their exchanges are pruned, and no later result joins these exchanges. Records that rest on the
-    messages alone are erased too, and the patterns of the session's user.
+    messages alone are erased too, and the patterns of the session's user. The session counts as active no later than
+    before.
     """
 
     key: SessionKey

@@ -104,17 +104,20 @@ def forget_messages(transaction: Transaction, command: ForgetMessages) -> Pendin
     before = transaction.head(command.key)
     head = _claimed(before, command)
     plan = _plan_forgotten(transaction.connection, command, head)
+    active_us = head.last_active_us
     if before is not None:
         transaction.log_claim(before, head)
     forgotten = message_tombstones(head.key.session_id, [message.id for message in plan.messages])
     add_tombstones(transaction, head.key.namespace, forgotten, max(message.time_us for message in plan.messages))
-    return _erase(transaction, head, plan)
+    return _erase(transaction, head, plan, active_us)
 
 
 def expire_messages(transaction: Transaction, command: ExpireMessages) -> PendingPurge | Erased:
     head = _current(transaction.head(command.key), command)
     plan = _plan_expired(transaction.connection, command, head)
-    return _erase(transaction, head, plan) if plan.messages else Erased(head, plan.counts)
+    if not plan.messages:
+        return Erased(head, plan.counts)
+    return _erase(transaction, head, plan, head.last_active_us)
 
 
 def read_message_counts(connection: sqlite3.Connection, command: ForgetMessages | ExpireMessages) -> ErasureCounts:
@@ -237,8 +240,11 @@ def _sources(connection: sqlite3.Connection, key: SessionKey, messages: Sequence
     return ErasedSources(key.session_id, ids, frozenset(message.time_us for message in messages), exists)
 
 
-def _erase(transaction: Transaction, head: SessionHead, plan: _MessagePlan) -> PendingPurge:
-    """Remove the rows; the versions of the messages in the log are purged afterwards."""
+def _erase(transaction: Transaction, head: SessionHead, plan: _MessagePlan, active_us: int) -> PendingPurge:
+    """Remove the rows; the versions of the messages in the log are purged afterwards.
+
+    An erasure is no activity of the session: `active_us` stays the time of its last one.
+    """
     namespace, size = head.key.namespace, sum(message.bytes for message in plan.messages)
     transaction.reserve_quota(namespace, Usage(0, -len(plan.messages), -size))
     if plan.pruned:
@@ -255,6 +261,7 @@ def _erase(transaction: Transaction, head: SessionHead, plan: _MessagePlan) -> P
     transaction.add_statement("INSERT INTO erased_messages SELECT value FROM json_each(?)", json.dumps(versions.lsns))
     sequences = json.dumps([message.sequence for message in plan.messages])
     transaction.add_statement(_DELETE, head.row_id, sequences)
+    head.last_active_us = active_us
     transaction.save_session(head)
     transaction.add_statement(_FREE_BYTES, size, head.row_id)
     transaction.events.append(CommitEvent(head.key, head, reload=True))

@@ -154,7 +154,7 @@ class JournalState(SessionLog):
 
     def _erase_messages(self, command: ForgetMessages | ExpireMessages) -> Erased:
         plan = plan_messages(self.sessions, self.records, command)
-        session = plan.session
+        session, active_us = plan.session, plan.session.last_active_us
         if isinstance(command, ForgetMessages):
             self.claim(command.key, command.user_id)
             self._add_tombstones(command.key.namespace, plan.forgotten, plan.newest_us)
@@ -167,6 +167,7 @@ class JournalState(SessionLog):
         for message in plan.messages:
             self.write_session_entry(session, EntryKind.MESSAGE_ERASURE, message.original.sequence)
         plan.remove(self.records)
+        session.last_active_us = active_us  # an erasure is no activity of the session
         return Erased(self.publish(session, reload=True), plan.counts)
 
     def plan_erasure(self, command: Erase | EraseUser) -> ErasurePlan:
