@@ -14,7 +14,13 @@ from memsidecar.assembly.retention import is_pinned
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.retention import KEEP_ALL, Retention, RetentionLimit
 from memsidecar.domain.session import Policy, SessionKey
-from memsidecar.layers.retention.expiry import GROUP_MESSAGES, Expiry, ExpiryCounts
+from memsidecar.layers.retention.expiry import (
+    GROUP_DOCUMENTS,
+    GROUP_MESSAGES,
+    GROUP_SESSIONS,
+    Expiry,
+    ExpiryCounts,
+)
 from memsidecar.layers.retention.legal_hold import hold_check
 from memsidecar.layers.semantic.fact import KnownFact
 from memsidecar.layers.semantic.facts import Facts
@@ -301,3 +307,35 @@ def test_each_group_is_followed_by_a_pause(journal: Journal) -> None:
     sidecar.expire(at_age(committed, 8 * DAY), lambda: counts.append(known_head(journal).message_count))
     steps = [before - after for before, after in zip([5 * GROUP_MESSAGES, *counts], counts, strict=False)]
     assert max(steps) == GROUP_MESSAGES and counts[-1] == 0
+
+
+def test_small_sessions_are_erased_together(journal: Journal) -> None:
+    sidecar = Sidecar(journal, WEEK)
+    keys = [SessionKey("default", f"small{number}") for number in range(2 * GROUP_SESSIONS)]
+    committed = max(sidecar.add("a", key=key) for key in keys)
+    left: list[int] = []
+    counts = sidecar.expire(
+        at_age(committed, 8 * DAY), lambda: left.append(sum(known_head(journal, key).message_count for key in keys))
+    )
+    assert counts == ExpiryCounts(messages=len(keys)) and sorted(set(left)) == [0, GROUP_SESSIONS]
+
+
+def test_a_group_of_sessions_has_no_more_messages_than_one_of_a_large_session(journal: Journal) -> None:
+    sidecar = Sidecar(journal, WEEK)
+    keys = [SessionKey("default", name) for name in "abc"]
+    count = GROUP_MESSAGES // 2 + 1
+    committed = max(sidecar.add(*(f"m{number}" for number in range(count)), key=key) for key in keys)
+    left: list[int] = []
+    sidecar.expire(
+        at_age(committed, 8 * DAY), lambda: left.append(sum(known_head(journal, key).message_count for key in keys))
+    )
+    assert sorted(set(left)) == [0, count, 2 * count]
+
+
+def test_documents_are_erased_together(journal: Journal) -> None:
+    sidecar = Sidecar(journal, Retention(documents=RetentionLimit(10)))
+    for number in range(GROUP_DOCUMENTS):
+        put(journal, "text", name=f"d{number}", create_time_us=1 + number)
+    pauses: list[int] = []
+    counts = sidecar.expire(20 * SECOND, lambda: pauses.append(len(journal.documents(DocumentQuery(Owner("default"))))))
+    assert counts == ExpiryCounts(documents=GROUP_DOCUMENTS) and set(pauses) == {0}

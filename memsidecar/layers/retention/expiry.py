@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol
 
 from memsidecar.domain.errors import NotFound, ShuttingDown, SidecarError
 from memsidecar.domain.retention import Retention, RetentionLimit
 from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.layers.retention.legal_hold import HoldCheck
 from memsidecar.stores.contract import (
+    Command,
     DeleteDocument,
     Derivations,
     Erased,
@@ -17,21 +18,24 @@ from memsidecar.stores.contract import (
     ExpiryQuery,
     Journal,
     Owner,
+    PendingCommand,
     Record,
     RecordChanges,
     RecordKind,
     UpsertRecords,
-    submit_and_wait,
 )
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 GROUP_MESSAGES = 256
-"""Messages that one commit erases. Other writes wait for it, and for its purge. Both take a few fsyncs, whatever the
-number is, so that few large groups delay fewer writes than many small ones."""
-GROUP_RECORDS = 16
+"""Messages that are erased between two pauses. Other writes wait for the commit, and for its purge. Both take a few
+fsyncs, whatever the number is, so that few large groups delay fewer writes than many small ones."""
+GROUP_SESSIONS = 8
+"""Sessions whose messages are erased between two pauses: each in a commit of its own, all with one purge. Other writes
+wait for all of these commits."""
+GROUP_RECORDS = {RecordKind.FACT: 64, RecordKind.ARTIFACT: 16}
+"Records that one commit erases. An artifact may be large."
+GROUP_DOCUMENTS = 8
 _PAGE_SESSIONS, _PAGE_OWNERS = 200, 200
 
 
@@ -77,20 +81,24 @@ class Expiry:
     is_held: HoldCheck | None
     pause: Callable[[], None] = lambda: None
     counts: ExpiryCounts = field(default_factory=ExpiryCounts)
+    _due: list[ExpireMessages] = field(default_factory=list)
 
     def run(self, now_us: int) -> ExpiryCounts:
         """Examine all sessions and owners once. What cannot be erased is left to the next run."""
-        for head in self._sessions():
-            self._attempt(self._expire_messages, head, now_us)
+        for heads in self._session_pages():
+            for head in heads:
+                self._attempt(self._expire_messages, head, now_us)
+            self._erase_due_messages()
+            self.pause()
         for owner in self._owners(self.journal.record_owners):
             self._attempt(self._expire_records_of, owner, now_us)
         for owner in self._owners(self.journal.document_owners):
             self._attempt(self._expire_documents, owner, now_us)
         return self.counts
 
-    def _attempt(self, expire: Callable[[T, int], None], owner: T, now_us: int) -> None:
+    def _attempt(self, expire: Callable[..., None], *arguments: Any) -> None:
         try:
-            expire(owner, now_us)
+            expire(*arguments)
         except ShuttingDown:
             raise
         except NotFound:
@@ -98,12 +106,11 @@ class Expiry:
         except SidecarError as error:
             log.warning("retention: a session or owner is left to the next run: %s", type(error).__name__)
 
-    def _sessions(self) -> Iterator[SessionHead]:
+    def _session_pages(self) -> Iterator[Sequence[SessionHead]]:
         after = 0
         while page := self.journal.sessions_after(after, _PAGE_SESSIONS):
-            yield from page
+            yield page
             after = page[-1].row_id
-            self.pause()
 
     def _owners(self, read: Callable[[Owner | None, int], Sequence[Owner]]) -> Iterator[Owner]:
         after: Owner | None = None
@@ -118,10 +125,13 @@ class Expiry:
             return
         boundary = self.journal.expiry_boundary(head.row_id, _query(limit, now_us))
         after, more = 0, boundary > 0
-        while more and self._is_in_force(head, limit):
+        while more:
             page = self.journal.expired_messages(head.row_id, boundary, after, GROUP_MESSAGES)
             if page.sequences:
-                self._erase_messages(head, page.sequences)
+                self._make_room(len(page.sequences))
+                if not self._is_in_force(head, limit):
+                    return
+                self._due.append(ExpireMessages(head.key, head.row_id, page.sequences, self.derivations, self.is_held))
             after, more = page.last, page.last > 0
 
     def _is_in_force(self, head: SessionHead, limit: RetentionLimit) -> bool:
@@ -129,12 +139,29 @@ class Expiry:
         current = self.journal.head(head.key)
         return current is not None and self.rules.retention_of(current).messages == limit
 
-    def _erase_messages(self, head: SessionHead, sequences: Sequence[int]) -> None:
-        command = ExpireMessages(head.key, head.row_id, sequences, self.derivations, self.is_held)
-        erased: Erased = submit_and_wait(self.journal, command)
+    def _make_room(self, count: int) -> None:
+        """Erase the messages that are due, if as many more would be too large a group."""
+        messages = sum(len(command.sequences) for command in self._due)
+        if len(self._due) == GROUP_SESSIONS or messages + count > GROUP_MESSAGES:
+            self._erase_due_messages()
+
+    def _erase_due_messages(self) -> None:
+        self._erase_together(self._due, self._count_messages)
+        self._due.clear()
+
+    def _count_messages(self, erased: Erased) -> None:
         for name in ("messages", "facts", "summaries", "artifacts"):
             setattr(self.counts, name, getattr(self.counts, name) + getattr(erased.counts, name))
-        self.pause()
+
+    def _erase_together(self, commands: Sequence[Command], count: Callable[[Any], None]) -> None:
+        """Submit the commands at once, so that they share a purge; count the results, and pause."""
+        pending = [PendingCommand(command) for command in commands]
+        for each in pending:
+            self.journal.submit(each)
+        for each in pending:
+            self._attempt(lambda erasure: count(erasure.wait()), each)
+        if pending:
+            self.pause()
 
     def _expire_records_of(self, owner: Owner, now_us: int) -> None:
         retention = self._retention_of(owner)
@@ -147,7 +174,7 @@ class Expiry:
         return self.rules.retention_of(head) if head else self.rules.retention_in(owner.namespace)
 
     def _expire_records(self, owner: Owner, kind: RecordKind, limit: RetentionLimit, now_us: int) -> int:
-        count, query = 0, replace(_query(limit, now_us), limit=GROUP_RECORDS)
+        count, query = 0, replace(_query(limit, now_us), limit=GROUP_RECORDS[kind])
         while limit and (page := self.journal.expired_records(owner, kind, query)):
             expired = {record.id: record for record in page if not self.is_kept(kind, record)}
             if expired:
@@ -169,13 +196,14 @@ class Expiry:
 
     def _expire_documents(self, owner: Owner, now_us: int) -> None:
         limit = self._retention_of(owner).documents
-        query = replace(_query(limit, now_us), limit=GROUP_RECORDS)
+        query = replace(_query(limit, now_us), limit=GROUP_DOCUMENTS)
         while limit and (page := self.journal.expired_documents(owner, query)):
-            for document in page:
-                submit_and_wait(self.journal, DeleteDocument(owner, document.id, document.version))
-                self.counts.documents += 1
-                self.pause()
+            deletions = [DeleteDocument(owner, document.id, document.version) for document in page]
+            self._erase_together(deletions, self._count_document)
             query = replace(query, after=(page[-1].create_time_us, page[-1].id))
+
+    def _count_document(self, _: object) -> None:
+        self.counts.documents += 1
 
 
 def _query(limit: RetentionLimit, now_us: int) -> ExpiryQuery:

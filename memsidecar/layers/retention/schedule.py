@@ -12,6 +12,9 @@ from memsidecar.layers.retention.expiry import Expiry, ExpiryCounts
 log = logging.getLogger(__name__)
 
 MAX_PAUSE_SECONDS = 2.0
+MIN_PAUSE_RATIO = 1.0
+HALVING_SECONDS = 900.0
+"A run that lasts this long halves its pauses, again and again: a backlog is worked off within hours."
 FIRST_RUN_SECONDS = 60.0
 "The first run begins this long after the start at the latest: a process may never live for a whole interval."
 
@@ -23,7 +26,8 @@ class RetentionSchedule:
     `clock` returns the time in microseconds.
 
     Between two groups it pauses for `pause_ratio` times as long as the last group took while RPCs are in flight
-    (`is_busy`): an erasure occupies the committer, for which every write waits.
+    (`is_busy`): an erasure occupies the committer, for which every write waits. The longer a run lasts, the shorter
+    are its pauses. A run that lasts longer than `interval_seconds` logs a warning.
     """
 
     new_expiry: Callable[[Callable[[], None]], Expiry]
@@ -33,7 +37,9 @@ class RetentionSchedule:
     interval_seconds: float
     pause_ratio: float
     _stopping: threading.Event = field(default_factory=threading.Event)
+    _run_began: float = 0.0
     _group_began: float = 0.0
+    _is_overdue: bool = False
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name="retention", daemon=True)
@@ -46,13 +52,14 @@ class RetentionSchedule:
 
     def run_once(self) -> ExpiryCounts:
         """Erase all that is due now."""
-        began = self._group_began = time.monotonic()
+        self._run_began = self._group_began = time.monotonic()
+        self._is_overdue = False
         counts = self.new_expiry(self._pause).run(self.clock())
         if counts:
             log.info(
                 "retention erased %d messages, %d facts, %d summaries, %d artifacts and %d documents in %.1f s",
                 *vars(counts).values(),
-                time.monotonic() - began,
+                time.monotonic() - self._run_began,
             )
         return counts
 
@@ -76,10 +83,23 @@ class RetentionSchedule:
 
     def _pause(self) -> None:
         """End the thread when it is to stop; pause while RPCs are in flight."""
-        worked_seconds = time.monotonic() - self._group_began
-        end = time.monotonic() + min(self.pause_ratio * worked_seconds, MAX_PAUSE_SECONDS)
+        now = time.monotonic()
+        run_seconds = now - self._run_began
+        self._warn_if_overdue(run_seconds)
+        end = now + pause_seconds(self.pause_ratio, now - self._group_began, run_seconds)
         while self.is_busy() and (left := end - time.monotonic()) > 0:
             self._stopping.wait(min(left, 0.01))
         if self._stopping.is_set():
             raise ShuttingDown()
         self._group_began = time.monotonic()
+
+    def _warn_if_overdue(self, run_seconds: float) -> None:
+        if run_seconds > self.interval_seconds and not self._is_overdue:
+            self._is_overdue = True
+            log.warning("retention is overdue: a run lasts longer than the interval of %g s", self.interval_seconds)
+
+
+def pause_seconds(ratio: float, worked_seconds: float, run_seconds: float) -> float:
+    """Return how long to pause after work, in a run that has lasted for some time."""
+    halved: float = ratio * 0.5 ** (run_seconds // HALVING_SECONDS)
+    return min(max(halved, MIN_PAUSE_RATIO) * worked_seconds, MAX_PAUSE_SECONDS)
