@@ -10,7 +10,7 @@ from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Runne
 from memsidecar.layers.background.task import CompletedLsn, Task
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.echo_filter import EchoFilter
-from memsidecar.layers.semantic.fact_merge import without_messages
+from memsidecar.layers.semantic.fact_merge import rests_on, without_messages
 from memsidecar.layers.semantic.fact_task import LARGE_MESSAGE_BYTES, FactTask
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.summaries.store import SummaryStore, covers
@@ -24,7 +24,7 @@ from memsidecar.tokens.registry import Counters
 THROTTLE = ThrottleConfig(max_sleep_ratio=49.0, min_sleep_ratio=9.0, speedup_after_seconds=20.0)
 "No RPC waits for derived memory: while RPCs are in flight, its tasks get a fiftieth of the time."
 
-DERIVATIONS = Derivations(without_messages, covers, key_of_message)
+DERIVATIONS = Derivations(rests_on, without_messages, covers, key_of_message)
 "How facts, summaries and artifacts rest on messages."
 
 

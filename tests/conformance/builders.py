@@ -108,12 +108,16 @@ def revise_fact(record: Record, erased: ErasedSources) -> Record | None:
     return replace(record, body=" ".join("/".join(name) for name in left).encode()) if left else None
 
 
+def concerns(body: bytes, _: int, erased: ErasedSources) -> bool:
+    return any(name.encode() in body for name in erased.ids)
+
+
 def covers(record: Record, sequence: int) -> bool:
     """Tell whether a summary whose body is its last sequence was made from a message."""
     return record.body.isdigit() and sequence <= int(record.body)
 
 
-DERIVATIONS = Derivations(revise_fact, covers, artifact_key)
+DERIVATIONS = Derivations(concerns, revise_fact, covers, artifact_key)
 
 
 def forget(journal: Journal, *message_ids: str, key: SessionKey = KEY, user_id: str = "") -> Erased:

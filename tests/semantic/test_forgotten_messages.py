@@ -9,7 +9,6 @@ from memsidecar.assembly.derived_memory import DERIVATIONS
 from memsidecar.language.contract import Finding, Utterance
 from memsidecar.language.rules.extractor import RuleExtractor
 from memsidecar.layers.semantic.fact import CLIENT, KnownFact, fact_of
-from memsidecar.layers.semantic.fact_merge import without_messages
 from memsidecar.stores.contract import ErasedSources, ForgetMessages, MessageQuery, submit_and_wait
 from memsidecar.v1.message_pb2 import Message
 from tests.semantic.builders import fact, merged
@@ -36,8 +35,10 @@ def revised(known: KnownFact, session: str, message_id: str, gone: Collection[st
         return other_id in MESSAGES.get(session_id, ()) and f"{session_id}/{other_id}" not in gone
 
     erased = ErasedSources(session, frozenset({message_id}), frozenset({int(message_id[1:])}), exists)
-    record = without_messages(known.to_record(), erased)
-    return fact_of(record) if record else None
+    record = known.to_record()
+    revised = DERIVATIONS.revise_fact(record, erased)
+    assert revised == record or DERIVATIONS.concerns(record.body, record.time_us, erased)
+    return fact_of(revised) if revised else None
 
 
 def mentioned(*mentions: tuple[str, int]) -> KnownFact:
@@ -86,6 +87,17 @@ def test_a_fact_that_a_client_put_rests_on_its_messages_whatever_its_times_are()
     known = replace(mentioned(("s1", 1)), origin=CLIENT, seen_us=9)
     assert forgotten(known, "s1/m9") == known
     assert forgotten(known, "s1/m1") is None
+
+
+def test_an_erasure_does_not_concern_facts_of_other_messages() -> None:
+    record = mentioned(("s1", 1), ("s1", 9)).to_record()
+
+    def is_concerned(*times_us: int) -> bool:
+        ids = frozenset(f"m{time_us}" for time_us in times_us)
+        erased = ErasedSources("s1", ids, frozenset(times_us), lambda *_: True)
+        return DERIVATIONS.concerns(record.body, record.time_us, erased)
+
+    assert [is_concerned(5), is_concerned(1), is_concerned(9), is_concerned(5, 1)] == [False, True, True, True]
 
 
 class ForgettingExtractor:

@@ -24,7 +24,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite import record_rows
 from memsidecar.stores.sqlite.integrity import examine
-from tests.conformance.builders import ANN, append, draft, erase, execute, new_record, put, record_ids, upsert
+from tests.conformance.builders import ANN, append, draft, erase, execute, forget, new_record, put, record_ids, upsert
 from tests.stores.directories import another_process, bytes_of, opened
 
 ARTIFACT = RecordKind.ARTIFACT
@@ -274,4 +274,17 @@ def test_a_damaged_body_can_be_replaced_and_erased_with_its_session(folder: Path
         assert journal.record(ANN, ARTIFACT, "n1") == new_record("body")
         erase(journal, delete_session=True)
         assert record_ids(journal) == ["n3", "n1"]
+    assert examine(folder) == []
+
+
+@pytest.mark.parametrize("kind", [RecordKind.FACT, RecordKind.SUMMARY])
+@pytest.mark.parametrize("statement", DAMAGES)
+def test_a_damaged_record_goes_with_each_message_of_its_session(folder: Path, statement: str, kind: RecordKind) -> None:
+    with opened(folder) as journal:
+        append(journal, draft("m1"), draft("m2"))
+        upsert(journal, *(new_record("s1/m2", name=name, source="s1") for name in ("n1", "n2")), kind=kind)
+    damage(folder, f"{statement} WHERE row_id = 1")
+    with opened(folder) as journal:
+        forget(journal, "m1")
+        assert record_ids(journal, kind=kind) == ["n2"]
     assert examine(folder) == []

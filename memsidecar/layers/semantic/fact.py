@@ -1,6 +1,7 @@
 """Fact: its record, and the validation of a fact that a client puts."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import NamedTuple, cast
@@ -95,6 +96,11 @@ def fact_of(record: Record) -> KnownFact:
         until_us=record.until_us,
         erased_with=record.source,
     )
+
+
+def source_ids_of(body: bytes) -> Iterable[str]:
+    """Return the ids of the messages of a fact's first mention, by the body of its record."""
+    return pb.Fact.FromString(body).source_message_ids
 
 
 def normalize(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memsidecar.domain.fact import FactType
-from memsidecar.layers.semantic.fact import CLIENT, KnownFact, PutFact, conflict_key_of, fact_of
+from memsidecar.layers.semantic.fact import CLIENT, KnownFact, PutFact, conflict_key_of, fact_of, source_ids_of
 from memsidecar.stores.contract import ErasedSources, Record, RecordChanges
 
 MAX_TIME_US = 253_402_300_799_999_999
@@ -147,6 +147,14 @@ def opposite_key(kind: FactType, key: str, value: str) -> int | None:
     if kind is FactType.PREFERENCE and key.startswith(DISLIKES):
         return conflict_key_of(FactType.INTEREST, LIKES, value)
     return None
+
+
+def rests_on(body: bytes, time_us: int, erased: ErasedSources) -> bool:
+    """Tell whether a fact may rest on one of the messages, by its body and the time of its last mention.
+
+    All writes wait while the journal asks this for each fact of a session, so no more than the ids is decoded.
+    """
+    return time_us in erased.times_us or not erased.ids.isdisjoint(source_ids_of(body))
 
 
 def without_messages(record: Record, erased: ErasedSources) -> Record | None:

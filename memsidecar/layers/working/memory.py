@@ -34,7 +34,7 @@ from memsidecar.stores.contract import (
 from memsidecar.tokens.contract import Counters
 from memsidecar.v1.message_pb2 import Message
 
-NO_DERIVATIONS = Derivations(lambda fact, _: fact, lambda _, __: False, lambda _: 0)
+NO_DERIVATIONS = Derivations(lambda *_: False, lambda fact, _: fact, lambda _, __: False, lambda _: 0)
 "Without the layers that derive records from messages."
 
 _PRESERVED_FLAGS = Flag.PRUNED | Flag.SHORTENED | Flag.LEARNED

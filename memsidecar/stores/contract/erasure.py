@@ -49,11 +49,13 @@ class ErasedSources(NamedTuple):
 class Derivations:
     """How records rest on messages. The layers know it; the journal calls these pure functions when it erases.
 
-    `revise_fact` returns a fact without the erased messages, the same fact if it is not concerned, and None if it
-    rests on nothing else. `covers` tells whether a summary was made from the message of a sequence. `artifact_key` is
-    the conflict key of the artifacts that hold a message.
+    `concerns` tells whether a fact, by its body and time, may rest on an erased message. `revise_fact` returns a fact
+    without the erased messages, the same fact if it rests on none of them, and None if it rests on nothing else.
+    `covers` tells whether a summary was made from the message of a sequence. `artifact_key` is the conflict key of the
+    artifacts that hold a message.
     """
 
+    concerns: Callable[[bytes, int, ErasedSources], bool]
     revise_fact: Callable[[Record, ErasedSources], Record | None]
     covers: Callable[[Record, int], bool]
     artifact_key: Callable[[str], int]

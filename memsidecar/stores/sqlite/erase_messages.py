@@ -214,17 +214,20 @@ def _revise_records(
 
     A damaged one cannot be judged. It is erased.
     """
-    sources = _sources(connection, head.key, messages)
+    erased = _sources(connection, head.key, messages)
+    facts = find_by_source(
+        connection, head.key, RecordKind.FACT, lambda body, time_us: derivations.concerns(body, time_us, erased)
+    )
     changes: list[tuple[RecordRow, Record | None]] = []
-    for row in find_by_source(connection, head.key, (RecordKind.FACT, RecordKind.SUMMARY)):
+    for row in facts:
         record = row.intact_part()
-        if not row.is_intact:
-            changes.append((row, None))
-        elif row.location.kind == RecordKind.SUMMARY:
-            if any(derivations.covers(record, message.sequence) for message in messages):
-                changes.append((row, None))
-        elif (revised := derivations.revise_fact(record, sources)) != record:
+        revised = derivations.revise_fact(record, erased) if row.is_intact else None
+        if revised != record:
             changes.append((row, revised))
+    for row in find_by_source(connection, head.key, RecordKind.SUMMARY, lambda *_: True):
+        record = row.intact_part()
+        if not row.is_intact or any(derivations.covers(record, message.sequence) for message in messages):
+            changes.append((row, None))
     return changes
 
 

@@ -3,16 +3,16 @@
 import json
 import sqlite3
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Owner, Record, RecordKind, RecordQuery
 from memsidecar.stores.sqlite.secure_delete import OrphanedTexts
 
-# In the order of `_find`. A record without a body is found all the same: it is damaged, and can still be deleted.
+# In the order of `_row`. A record without a body is found all the same: it is damaged, and can still be deleted.
 _RECORDS = """SELECT r.row_id, r.kind, r.body, r.bytes, r.id, r.conflict_key, r.source, r.time_us, r.until_us,
     t.text, t.crc
   FROM records r LEFT JOIN texts t ON t.row_id = r.body
@@ -25,8 +25,8 @@ _NEWEST_FIRST = "ORDER BY r.time_us DESC, r.id DESC LIMIT ?"
 _OF_SOURCE = """SELECT r.row_id, r.kind, r.body, r.bytes, r.id, r.conflict_key, r.source, r.time_us, r.until_us,
     t.text, t.crc
   FROM records r LEFT JOIN texts t ON t.row_id = r.body
-  WHERE r.namespace = ? AND r.source = ? AND r.source <> '' AND r.kind IN (SELECT value FROM json_each(?))
-  ORDER BY r.row_id"""
+  WHERE r.namespace = ? AND r.source = ? AND r.source <> '' AND r.kind = ?"""
+_TIME, _TEXT, _CRC = 7, 9, 10  # columns of these queries
 _ARTIFACTS_OF_MESSAGES = f"""SELECT row_id, kind, body, bytes FROM records
   WHERE namespace = ? AND source = ? AND source <> '' AND kind = {int(RecordKind.ARTIFACT)}
     AND conflict_key IN (SELECT value FROM json_each(?)) ORDER BY row_id"""
@@ -78,7 +78,7 @@ class RecordRow(NamedTuple):
 
     @property
     def is_intact(self) -> bool:
-        return self.text is not None and zlib.crc32(self.text) == self.crc
+        return _is_intact(self.text, self.crc)
 
     @property
     def columns(self) -> tuple[int, str, int, int]:
@@ -161,9 +161,18 @@ def find_records_of_user(connection: sqlite3.Connection, namespace: str, user_id
     return [RecordLocation._make(row) for row in connection.execute(_OF_USER, parameters).fetchall()]
 
 
-def find_by_source(connection: sqlite3.Connection, key: SessionKey, kinds: Sequence[RecordKind]) -> Sequence[RecordRow]:
-    """Return the records of some kinds, of any owner, that were derived from the session's messages."""
-    return _find(connection, _OF_SOURCE, *key, json.dumps(list(kinds)))
+def find_by_source(
+    connection: sqlite3.Connection, key: SessionKey, kind: RecordKind, matches: Callable[[bytes, int], bool]
+) -> Sequence[RecordRow]:
+    """Return the records, of any owner, that were derived from the session's messages and match by body and time.
+
+    A damaged one cannot be judged. It is returned. All writes wait, so nothing is made of the other records.
+    """
+    return [
+        _row(columns)
+        for columns in connection.execute(_OF_SOURCE, (*key, kind))
+        if not _is_intact(columns[_TEXT], columns[_CRC]) or matches(columns[_TEXT], columns[_TIME])
+    ]
 
 
 def find_artifacts_of_messages(
@@ -180,8 +189,12 @@ def find_patterns(connection: sqlite3.Connection, key: SessionKey, user_id: str)
 
 
 def _find(connection: sqlite3.Connection, query: str, *parameters: object) -> list[RecordRow]:
-    found = connection.execute(query, parameters).fetchall()
-    return [
-        RecordRow(RecordLocation(row_id, record_kind, body, size), *columns)
-        for row_id, record_kind, body, size, *columns in found
-    ]
+    return [_row(columns) for columns in connection.execute(query, parameters).fetchall()]
+
+
+def _row(columns: Sequence[Any]) -> RecordRow:
+    return RecordRow(RecordLocation._make(columns[:4]), *columns[4:])
+
+
+def _is_intact(text: bytes | None, crc: int | None) -> bool:
+    return text is not None and zlib.crc32(text) == crc

@@ -127,7 +127,8 @@ def _revise(
     name: RecordName, record: Record, messages: Sequence[Message], sources: ErasedSources, derivations: Derivations
 ) -> Record | None:
     if name.kind == RecordKind.FACT:
-        return derivations.revise_fact(record, sources)
+        is_concerned = derivations.concerns(record.body, record.time_us, sources)
+        return derivations.revise_fact(record, sources) if is_concerned else record
     if name.kind == RecordKind.SUMMARY:
         return None if any(derivations.covers(record, _sequence(message)) for message in messages) else record
     if name.kind == RecordKind.ARTIFACT:
