@@ -20,6 +20,9 @@ NAMED_TABLES = ("sessions", "policies", "documents", "records", "owners")
 "Tables with names of users, sessions and documents. Content is in rows that are never moved (`secure_delete`)."
 PAGES_PER_STEP = 256
 "They take two milliseconds, in which no command is committed."
+MAX_FILE_PAGES = 1 << 25
+"""A larger file, of 128 GiB, is not cleaned. A page that continues a row begins with the number of the next one: from
+here on, its first byte may be that of a table's page."""
 
 _ROOTS = f"SELECT rootpage FROM sqlite_master WHERE rootpage > 0 AND tbl_name IN {NAMED_TABLES}"
 _INTERIOR_PAGES, _LEAF_PAGES = (2, 5), (10, 13)
@@ -54,7 +57,7 @@ class SlackCleaner:
             with self._translated():
                 self._file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
         (self._page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
-        self._pages = [root for (root,) in connection.execute(_ROOTS)]
+        self._pages = [root for (root,) in connection.execute(_ROOTS)] if _is_small(connection) else []
         self._visited.clear()
 
     def step(self) -> bool:
@@ -66,8 +69,11 @@ class SlackCleaner:
         return True
 
     def finish(self, connection: sqlite3.Connection, written: Iterable[int]) -> None:
-        """Clean the pages that were written since the beginning, and what they lead to."""
-        self._pages = list(written)
+        """Clean the pages that were written since the beginning, and what they lead to.
+
+        The numbers may be wrong ones: what a crash left at the end of a log looks like a frame.
+        """
+        self._pages = list(written) if _is_small(connection) else []
         self._visited.difference_update(self._pages)
         while self.step():
             pass
@@ -80,7 +86,7 @@ class SlackCleaner:
             self._changed = False
 
     def _visit(self, number: int) -> None:
-        if number in self._visited or number == 1:  # the first page has the schema
+        if number in self._visited or number < 2:  # the first page has the schema, and there is no page 0
             return
         self._visited.add(number)
         with self._translated():
@@ -111,6 +117,11 @@ class SlackCleaner:
             raise (DiskFull() if error.errno == errno.ENOSPC else FatalStoreError(f"{self._path}: {error}")) from error
         except StructError as error:
             raise self._damaged() from error
+
+
+def _is_small(connection: sqlite3.Connection) -> bool:
+    (count,) = connection.execute("PRAGMA page_count").fetchone()
+    return int(count) < MAX_FILE_PAGES
 
 
 def _row_offsets(page: bytes) -> tuple[Sequence[int], int]:
