@@ -107,4 +107,4 @@ def test_a_few_kills_while_messages_are_forgotten(tmp_path: Path, attempts: Atte
 
 @pytest.mark.adversary
 def test_many_kills_while_messages_are_forgotten(tmp_path: Path, attempts: Attempts) -> None:
-    run(tmp_path / "data", scaled(50), attempts)
+    run(tmp_path / "data", scaled(0.5), attempts)
