@@ -24,7 +24,6 @@ from benchmarks.servers import Running, Shape, sidecar
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_pb2_grpc, session_pb2, session_pb2_grpc
 
-ERASED_MESSAGES = 10_000
 SESSIONS = 20
 BATCH_MESSAGES = 250
 ADDS_PER_SECOND = 200.0
@@ -38,32 +37,33 @@ LAST = session_pb2.Retention(messages=session_pb2.RetentionLimits(max_count=1))
 class ErasureEffort:
     rounds: int
     seconds: float
+    messages: int
 
 
-FULL = ErasureEffort(rounds=5, seconds=8.0)
-QUICK = ErasureEffort(rounds=1, seconds=1.0)
+FULL = ErasureEffort(rounds=5, seconds=8.0, messages=10_000)
+QUICK = ErasureEffort(rounds=1, seconds=0.5, messages=500)
 
 
 class Tenants:
     """One tenant adds at an even rate. The messages of another, in a new namespace each time, are erased."""
 
     def __init__(self, server: Running, folder: Path, effort: ErasureEffort, channel: grpc.Channel) -> None:
-        self.server, self._folder, self._effort = server, folder, effort
+        self.server, self._folder, self.effort = server, folder, effort
         self._numbers = count(1)
         self._memory: Any = memory_pb2_grpc.MemoryServiceStub(channel)  # type: ignore[no-untyped-call]
         self._sessions: Any = session_pb2_grpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call]
 
     def p99_us(self) -> float:
-        adds = int(self._effort.seconds * ADDS_PER_SECOND) + 10
+        adds = int(self.effort.seconds * ADDS_PER_SECOND) + 10
         path = requests.write(self._folder / "adds", requests.adds(adds, ["a", "b", "c", "d"], next(self._numbers)))
-        shape = Shape(CALLERS, CALLERS, self._effort.seconds, ADDS_PER_SECOND)
+        shape = Shape(CALLERS, CALLERS, self.effort.seconds, ADDS_PER_SECOND)
         return self.server.load("Add", path, shape, repeat=False).p99_us
 
     def fill(self) -> str:
         """Add the messages that will be erased, and return their namespace."""
         number = next(self._numbers)
         namespace, source = f"erased-{number}", random.Random(number)
-        for batch in range(ERASED_MESSAGES // BATCH_MESSAGES):
+        for batch in range(self.effort.messages // BATCH_MESSAGES):
             messages = [requests.message(source) for _ in range(BATCH_MESSAGES)]
             session_id = f"s{batch % SESSIONS}"
             self._memory.AddBatch(
@@ -92,7 +92,7 @@ def everything(effort: ErasureEffort) -> Iterator[Result]:
         tenants = Tenants(server, folder, effort, opened.enter_context(grpc.insecure_channel(server.address)))
         tenants.p99_us()
         yield _compared("retention erases", tenants, tenants.retain, effort.rounds)
-        yield _compared("ForgetUser erases 10,000 messages", tenants, tenants.forget, effort.rounds)
+        yield _compared("ForgetUser erases them", tenants, tenants.forget, effort.rounds)
 
 
 def _compared(what: str, tenants: Tenants, erase: Callable[[str], None], rounds: int) -> Result:
@@ -105,7 +105,7 @@ def _compared(what: str, tenants: Tenants, erase: Callable[[str], None], rounds:
             erasure = background.submit(erase, namespace)
             meanwhile.append(tenants.p99_us())
             erasure.result()
-            erased.append(ERASED_MESSAGES - tenants.left(namespace))
+            erased.append(tenants.effort.messages - tenants.left(namespace))
             while tenants.left(namespace) > SESSIONS:
                 time.sleep(0.1)
     before, during = statistics.median(alone), statistics.median(meanwhile)
