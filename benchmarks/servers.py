@@ -90,6 +90,7 @@ def empty_handler(kind: str) -> Iterator[Running]:
 @contextmanager
 def sidecar(data_dir: Path, *flags: str) -> Iterator[Running]:
     command = [sys.executable, "-m", "memsidecar", "serve", "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"]
+    command += ["--http-listen", "127.0.0.1:0"]
     with _started([*command, "--data-dir", str(data_dir), *flags]) as (process, line, seconds):
         yield Running(json.loads(line)["listen"], process, seconds)
 

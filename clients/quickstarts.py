@@ -87,7 +87,7 @@ def run(script: str, folder: Path, address: str) -> str:
 @contextmanager
 def serving(data_dir: Path) -> Iterator[str]:
     """Start a sidecar with `make serve`, with its own data and port, and return its address."""
-    flags = ["--listen", "127.0.0.1:0", "--health-listen", "", "--data-dir", str(data_dir)]
+    flags = ["--listen", "127.0.0.1:0", "--health-listen", "", "--http-listen", "", "--data-dir", str(data_dir)]
     command = ["make", "--silent", "serve", f"ARGS={shlex.join(flags)}"]
     # With MAKEFLAGS of a parallel make, this make would hold back its output until it ends.
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}

@@ -152,7 +152,8 @@ def main() -> None:
     arguments = parser.parse_args()
     recorder, output = Recorder(), sys.stdout
     with tempfile.TemporaryDirectory() as folder:
-        flags = {"data_dir": folder, "listen": f"127.0.0.1:{_free_port()}", "health_listen": "", "log_level": "error"}
+        listen = {"listen": f"127.0.0.1:{_free_port()}", "health_listen": "", "http_listen": ""}
+        flags = {"data_dir": folder, **listen, "log_level": "error"}
         settings = load_settings({**flags, "index": arguments.index}, environ={})
 
         def run_client() -> None:

@@ -125,12 +125,14 @@ def _open_certificates(settings: Settings) -> ReloadingFile[Certificates] | None
 
 def _warn_if_insecure(settings: Settings) -> None:
     missing = [name for name in ("tls_certificate_file", "access_file") if getattr(settings, name) is None]
-    if missing and not settings.listen.is_local:
-        log.warning(
-            "INSECURE: %s is open to the network without %s: every client that reaches it can read and erase all data",
-            settings.listen,
-            " and ".join(missing),
-        )
+    for address in (settings.listen, settings.http_listen):
+        if missing and address is not None and not address.is_local:
+            log.warning(
+                "INSECURE: %s is open to the network without %s: every client that reaches it can read and erase all "
+                "data",
+                address,
+                " and ".join(missing),
+            )
 
 
 class _AuditFileHandler(WatchedFileHandler):

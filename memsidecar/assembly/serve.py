@@ -36,9 +36,12 @@ from memsidecar.api.watch import EventStreams
 from memsidecar.api.watch_feed import WatchHub
 from memsidecar.api.watch_throttle import DeliveryThrottle
 from memsidecar.assembly import components
+from memsidecar.assembly.http import open_http
 from memsidecar.assembly.layers import Layers, build_context_handler, open_layers
 from memsidecar.assembly.security import SecurityFiles, admission, open_security_files
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
+from memsidecar.domain.network_address import Address
+from memsidecar.http.application import health_pages
 from memsidecar.layers.archive.export import Exporter
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import ChunkSearcher
@@ -98,13 +101,16 @@ async def _run(
     executors = Executors(settings.read_threads, shared=settings.access_file is not None)
     streams = _event_streams(settings, layers, executors, limits)
     server = _server(settings, files, limits, _services(settings, layers, executors, limits, streams))
-    addresses = await server.start(settings.listen, settings.health_listen)
-    _announce(addresses)
-    with _background(_warm(settings, layers, counters, server, executors)), _background(files.watch()):
-        await stopping.wait()
-    log.info("draining for at most %s seconds", settings.drain_seconds)
-    streams.hub.stop()
-    await server.stop(settings.drain_seconds)
+    async with open_http(settings, health_pages(lambda: limits.calls.draining)) as http:
+        addresses = await server.start(settings.listen, settings.health_listen)
+        if http is not None:
+            await http.start()
+        _announce(addresses, http.address if http else None)
+        with _background(_warm(settings, layers, counters, server, executors)), _background(files.watch()):
+            await stopping.wait()
+        log.info("draining for at most %s seconds", settings.drain_seconds)
+        streams.hub.stop()
+        await server.stop(settings.drain_seconds)
     executors.close()
 
 
@@ -217,11 +223,13 @@ def _import_handler(settings: Settings, layers: Layers, executors: Executors, li
     )
 
 
-def _announce(addresses: Addresses) -> None:
+def _announce(addresses: Addresses, http_listen: Address | None) -> None:
     """Print the ready line for the parent process: the only line on standard output."""
     ready = {"event": "ready", "listen": str(addresses.listen)}
     if addresses.health_listen is not None:
         ready["health_listen"] = str(addresses.health_listen)
+    if http_listen is not None:
+        ready["http_listen"] = str(http_listen)
     print(json.dumps(ready), flush=True)
 
 

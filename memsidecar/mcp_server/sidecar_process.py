@@ -66,10 +66,14 @@ class SharedSidecar:
 
     def _spawn(self, log: int) -> subprocess.Popen[bytes]:
         program = (sys.executable, "-m", f"{__package__}.sidecar_main", str(self._folder / "users.lock"))
-        flags = ("--data-dir", str(self._data_dir), "--listen", f"{UNIX_SCHEME}{self._socket}", "--health-listen", "")
+        listen = ("--listen", f"{UNIX_SCHEME}{self._socket}", "--health-listen", "", "--http-listen", "")
         # A session of its own: a signal to our process group must not end it for the other users.
         return subprocess.Popen(
-            (*program, *flags), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            (*program, "--data-dir", str(self._data_dir), *listen),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
 
     async def _wait_until_ready(self, process: subprocess.Popen[bytes], log: Path, log_start: int) -> None:

@@ -37,8 +37,8 @@ class AccessSettings(BaseModel):
     )
     insecure_listen: Literal["refuse", "allow"] = Field(
         default="refuse",
-        description="Whether `listen` may be beyond loopback and unix sockets without TLS and an access file. With "
-        "allow, every client that reaches the port can read all data, and each start logs a warning.",
+        description="Whether `listen` and `http_listen` may be beyond loopback and unix sockets without TLS and an "
+        "access file. With allow, every client that reaches the port can read all data, and each start logs a warning.",
     )
     audit: Literal["off", "changes", "all"] = Field(
         default="off",

@@ -21,6 +21,7 @@ from memsidecar.settings.types import (
     Bytes,
     Calls,
     Directory,
+    HostNames,
     ListenAddress,
     Messages,
     Milliseconds,
@@ -48,6 +49,17 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSetti
         default=Address(host="127.0.0.1", port=7601),
         description="Address of a second listener without TLS for the gRPC health service only. May be non-local, "
         "because the kubelet dials the pod's address. Empty: no such listener.",
+    )
+    http_listen: OptionalAddress = Field(
+        default=Address(host="127.0.0.1", port=7680),
+        description="Address of the HTTP listener: the RPCs as JSON (Connect protocol), /healthz and /readyz, with the "
+        "certificates and the access file of `listen`, and under the same condition beyond loopback and unix sockets. "
+        "Empty: no such listener.",
+    )
+    http_hosts: HostNames = Field(
+        default="",
+        description="Host names by which HTTP clients address the sidecar, besides localhost and IP addresses. Without "
+        "an access file, a request with another Host header is refused, because a web page could have caused it.",
     )
     data_dir: Directory = Field(
         default=Path("memsidecar-data"),
@@ -222,20 +234,37 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSetti
     @field_validator("listen")
     @classmethod
     def _check_listen(cls, listen: Address, settings: ValidationInfo) -> Address:
-        missing = [name for name in ("tls_certificate_file", "access_file") if not settings.data.get(name)]
-        if missing and not listen.is_local and settings.data.get("insecure_listen") != "allow":
-            raise ValueError(
-                f"would listen beyond this machine without {' and '.join(missing)}, and every client that reaches it "
-                "could read all data: set them, or listen on a loopback address such as 127.0.0.1:7600, or on "
-                "unix:/path (insecure_listen = allow takes the risk)"
-            )
+        _check_reach(listen, "127.0.0.1:7600", settings)
         return listen
 
     @field_validator("health_listen")
     @classmethod
     def _check_health_listen(cls, health_listen: Address | None, settings: ValidationInfo) -> Address | None:
-        # Port 0 is never the same port twice.
-        listens_there = health_listen is not None and health_listen == settings.data.get("listen")
-        if health_listen is not None and listens_there and (health_listen.port or health_listen.unix_path):
-            raise ValueError("is the address of `listen` too: expected another one, or empty for none")
+        if health_listen is not None:
+            _check_own_address(health_listen, settings, "listen")
         return health_listen
+
+    @field_validator("http_listen")
+    @classmethod
+    def _check_http_listen(cls, http_listen: Address | None, settings: ValidationInfo) -> Address | None:
+        if http_listen is not None:
+            _check_reach(http_listen, "127.0.0.1:7680", settings)
+            _check_own_address(http_listen, settings, "listen", "health_listen")
+        return http_listen
+
+
+def _check_reach(address: Address, loopback: str, settings: ValidationInfo) -> None:
+    missing = [name for name in ("tls_certificate_file", "access_file") if not settings.data.get(name)]
+    if missing and not address.is_local and settings.data.get("insecure_listen") != "allow":
+        raise ValueError(
+            f"would listen beyond this machine without {' and '.join(missing)}, and every client that reaches it "
+            f"could read all data: set them, or listen on a loopback address such as {loopback}, or on "
+            "unix:/path (insecure_listen = allow takes the risk)"
+        )
+
+
+def _check_own_address(address: Address, settings: ValidationInfo, *others: str) -> None:
+    for other in others:
+        # Port 0 is never the same port twice.
+        if address == settings.data.get(other) and (address.port or address.unix_path):
+            raise ValueError(f"is the address of `{other}` too: expected another one, or empty for none")

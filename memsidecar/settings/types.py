@@ -16,6 +16,7 @@ from memsidecar.domain.network_address import Address
 
 BUILT_IN_TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
 HTTP_URL = re.compile(r"https?://[^\s/?#]+[^\s?#]*")
+HOST_NAMES = re.compile(r"[A-Za-z0-9_.-]{1,253}(,[A-Za-z0-9_.-]{1,253})*", re.ASCII)
 MODULE_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
@@ -69,6 +70,13 @@ def check_url(given: str) -> str:
     return given
 
 
+def check_host_names(given: str) -> str:
+    """Check names of hosts that are separated by commas."""
+    if given and not HOST_NAMES.fullmatch(given):
+        raise ValueError("has no valid host names: expected names such as memory.example, separated by commas")
+    return given
+
+
 def parse_optional_file(given: object) -> Path | None:
     """Parse a path; None for an empty one."""
     return None if given is None or given == "" else Path(str(given))
@@ -107,6 +115,9 @@ Score = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("a score from 0 
 Dimensions = Annotated[int, _NUMBER, ValueKind("a whole number of dimensions", "DIMENSIONS")]
 Weight = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("a weight", "WEIGHT")]
 Name = Annotated[str, ValueKind("a name, or empty for none", "NAME")]
+HostNames = Annotated[
+    str, AfterValidator(check_host_names), ValueKind("host names separated by commas, or empty for none", "NAMES")
+]
 Url = Annotated[str, AfterValidator(check_url), ValueKind("an http or https address, or empty for none", "URL")]
 OptionalFile = Annotated[
     Path | None, PlainValidator(parse_optional_file), ValueKind("a file, or empty for none", "FILE")

@@ -141,7 +141,7 @@ def test_a_damaged_journal_is_not_served(original: Original, data_dir: Path, dam
 
 def serve(directory: Path) -> subprocess.CompletedProcess[str]:
     """Run a start that must be refused; one that succeeds does not end, and fails the test."""
-    listen = ("--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0")
+    listen = ("--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--http-listen", "")
     return run("serve", "--data-dir", str(directory), *FLAGS, *listen, timeout=CALL_SECONDS)
 
 

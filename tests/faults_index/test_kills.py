@@ -105,7 +105,8 @@ class Rounds:
 
     def _kill_while_starting(self) -> None:
         command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(self._data_dir), *FLAGS]
-        command += ["--listen", "127.0.0.1:0", "--health-listen", "", "--embedder-dimensions", str(self._dimensions)]
+        command += ["--listen", "127.0.0.1:0", "--health-listen", "", "--http-listen", ""]
+        command += ["--embedder-dimensions", str(self._dimensions)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as starting:
             _spin(self._random.uniform(1.0, 3.5))
             assert starting.poll() is None, "it did not start"

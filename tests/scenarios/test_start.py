@@ -24,6 +24,8 @@ def socket_path() -> Iterator[Path]:
 def refused(data_dir: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     """Run a start that must fail."""
     arguments = ["serve", "--data-dir", str(data_dir), "--health-listen", ""]
+    if "--http-listen" not in flags:
+        arguments += ["--http-listen", ""]
     if "--listen" not in flags:
         arguments += ["--listen", "127.0.0.1:0"]
     return run(*arguments, *flags, timeout=START_SECONDS)
@@ -83,7 +85,7 @@ def test_a_second_process_on_the_same_data_is_refused(sidecar: SidecarProcess) -
         assert Conversation(client, "undisturbed").add("hello").sequence == 1
 
 
-@pytest.mark.parametrize("flag", ["--listen", "--health-listen"])
+@pytest.mark.parametrize("flag", ["--listen", "--health-listen", "--http-listen"])
 def test_a_port_in_use_is_refused_with_a_clear_message(data_dir: Path, flag: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

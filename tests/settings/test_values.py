@@ -43,15 +43,16 @@ def test_zero_disables_the_commit_delay_but_is_no_deadline() -> None:
     assert "expected seconds, above 0 up to 3600" in refusal("default_deadline_seconds", "0")
 
 
-@pytest.mark.parametrize("wide", ["0.0.0.0:7600", "[::]:7600", "10.0.0.1:7600"])
-def test_a_remote_listener_needs_tls_and_tokens(wide: str) -> None:
-    assert "without tls_certificate_file and access_file" in refusal("listen", wide)
+@pytest.mark.parametrize("listener", ["listen", "http_listen"])
+@pytest.mark.parametrize("wide", ["0.0.0.0:7605", "[::]:7605", "10.0.0.1:7605"])
+def test_a_remote_listener_needs_tls_and_tokens(wide: str, listener: str) -> None:
+    assert "without tls_certificate_file and access_file" in refusal(listener, wide)
     tls = {"tls_certificate_file": "cert.pem", "tls_key_file": "key.pem"}
     for half in ({"access_file": "access.toml"}, tls):
         with pytest.raises(InvalidSettings, match="would listen beyond this machine"):
-            load_settings({"listen": wide, **half}, {})
-    assert str(load_settings({"listen": wide, "access_file": "access.toml", **tls}, {}).listen) == wide
-    assert str(load_settings({"listen": wide, "insecure_listen": "allow"}, {}).listen) == wide
+            load_settings({listener: wide, **half}, {})
+    assert str(getattr(load_settings({listener: wide, "access_file": "access.toml", **tls}, {}), listener)) == wide
+    assert str(getattr(load_settings({listener: wide, "insecure_listen": "allow"}, {}), listener)) == wide
 
 
 def test_a_certificate_needs_its_key_and_a_client_ca_needs_both() -> None:
@@ -69,15 +70,24 @@ def test_the_health_listener_may_be_remote() -> None:
     assert str(load_settings({"health_listen": "0.0.0.0:7601"}, {}).health_listen) == "0.0.0.0:7601"
 
 
-def test_an_empty_health_address_means_no_listener() -> None:
+def test_an_empty_address_means_no_listener() -> None:
     assert load_settings({}, {"MEMSIDECAR_HEALTH_LISTEN": ""}).health_listen is None
+    assert load_settings({}, {"MEMSIDECAR_HTTP_LISTEN": ""}).http_listen is None
 
 
 def test_two_listeners_cannot_share_one_address_unless_the_port_is_picked() -> None:
     assert "--health-listen = '127.0.0.1:7600': is the address of `listen` too" in refusal(
         "health_listen", "127.0.0.1:7600"
     )
+    assert "--http-listen = '127.0.0.1:7601': is the address of `health_listen` too" in refusal(
+        "http_listen", "127.0.0.1:7601"
+    )
     assert load_settings({"listen": "127.0.0.1:0", "health_listen": "127.0.0.1:0"}, {}).listen.port == 0
+
+
+@pytest.mark.parametrize("names", ["a b", "http://memory", "memory:7680", ",", "a,,b"])
+def test_http_hosts_are_names_without_ports(names: str) -> None:
+    assert "expected names such as memory.example" in refusal("http_hosts", names)
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "chars4", "house.counting:count"])

@@ -64,6 +64,8 @@ class SidecarProcess:
             command += ["--index", "off"]
         if "--health-listen" not in self._flags:
             command += ["--health-listen", "127.0.0.1:0"]
+        if "--http-listen" not in self._flags:
+            command += ["--http-listen", ""]
         self._log = self.log_path.open("ab")
         self.process = self._spawn([*command, *self._flags])
         assert self.process.stdout is not None

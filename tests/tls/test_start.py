@@ -78,7 +78,7 @@ def test_unusable_files_are_named(tmp_path: Path, spoil: Callable[[Path], None],
 
 def start(data_dir: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "memsidecar", "serve", "--data-dir", str(data_dir), "--index", "off"]
-    command += ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", *flags]
+    command += ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--http-listen", "", *flags]
     # No terminal, and a standard input on which a password prompt would hang.
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
 

@@ -31,7 +31,7 @@ func withSidecar(run func() int) int {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(folder)
-	sidecar := command("serve", "--listen", "127.0.0.1:0", "--health-listen", "", "--index", "volatile",
+	sidecar := command("serve", "--listen", "127.0.0.1:0", "--health-listen", "", "--http-listen", "", "--index", "volatile",
 		"--data-dir", filepath.Join(folder, "data"))
 	output, err := sidecar.StdoutPipe()
 	if err != nil {

@@ -50,8 +50,8 @@ class SidecarProcess:
         self.address = json.loads(ready)["listen"]
 
     def _arguments(self) -> list[str]:
-        arguments = ["serve", "--data-dir", str(self.data_dir), "--listen", self.address, "--health-listen", ""]
-        return [*arguments, *self._flags]
+        arguments = ["serve", "--data-dir", str(self.data_dir), "--listen", self.address]
+        return [*arguments, "--health-listen", "", "--http-listen", "", *self._flags]
 
     def _forked(self, log: IO[bytes]) -> ForkedSidecar:
         return self._server.start(self._arguments(), log, self._broken)

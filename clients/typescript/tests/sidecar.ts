@@ -20,7 +20,7 @@ export interface Sidecar {
 export async function startSidecar(...flags: string[]): Promise<Sidecar> {
     const [program = "", ...given] = commandLine();
     const folder = await mkdtemp(join(tmpdir(), "memsidecar-test-"));
-    const listening = ["--listen", "127.0.0.1:0", "--health-listen", "", "--data-dir", folder];
+    const listening = ["--listen", "127.0.0.1:0", "--health-listen", "", "--http-listen", "", "--data-dir", folder];
     const quick = ["--index", "off", "--log-level", "warning"];
     const child = spawn(program, [...given, "serve", ...listening, ...quick, ...flags], {
         stdio: ["ignore", "pipe", "inherit"],

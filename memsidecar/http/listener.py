@@ -1,0 +1,110 @@
+"""The HTTP listener: its socket, its start and its stop."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from uvicorn.config import Config
+from uvicorn.server import ServerState
+
+from memsidecar.api.server import claim_socket
+from memsidecar.domain.errors import StartRefused
+from memsidecar.domain.network_address import Address
+from memsidecar.http.application import Application
+from memsidecar.http.connection import KEEP_ALIVE_SECONDS, MAX_HEADER_BYTES, HttpConnection
+
+BACKLOG = 512
+LAST_RESPONSES_SECONDS = 1.0
+"Time after draining in which responses are sent. Then the connections are closed."
+POLL_SECONDS = 0.01
+
+
+@contextmanager
+def bound_socket(address: Address) -> Iterator[socket.socket]:
+    """Bind a socket while the block runs. Connections wait in its queue until a listener accepts them."""
+    with _bind(address) as bound:
+        try:
+            yield bound
+        finally:
+            if address.unix_path is not None:
+                Path(address.unix_path).unlink(missing_ok=True)
+
+
+def _bind(address: Address) -> socket.socket:
+    bound = socket.socket(_family(address), socket.SOCK_STREAM)
+    try:
+        with claim_socket(address):
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if bound.family == socket.AF_INET6:
+                bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            bound.bind(address.unix_path or (address.host, address.port))
+            bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise StartRefused(
+            f"cannot listen on {address} (http_listen): {error.strerror}; choose another address, or an empty one for "
+            "no HTTP"
+        ) from error
+    except StartRefused:
+        bound.close()
+        raise
+    bound.setblocking(False)
+    return bound
+
+
+def _family(address: Address) -> socket.AddressFamily:
+    if address.unix_path is not None:
+        return socket.AF_UNIX
+    return socket.AF_INET6 if ":" in address.host else socket.AF_INET
+
+
+class HttpListener:
+    """Serves an application on a bound socket."""
+
+    def __init__(self, application: Application, bound: socket.socket, address: Address) -> None:
+        self._config = Config(
+            application,
+            http=HttpConnection,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=int(KEEP_ALIVE_SECONDS),
+            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+            reset_contextvars=True,
+        )
+        self._config.load()
+        self._state = ServerState()
+        self._socket = bound
+        self._server: asyncio.Server | None = None
+        self.address = address if address.unix_path else address.with_port(bound.getsockname()[1])
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._connection, sock=self._socket, backlog=BACKLOG)
+
+    def _connection(self) -> asyncio.Protocol:
+        return HttpConnection(self._config, self._state, {})
+
+    async def stop(self) -> None:
+        """Close the listener, let responses be sent, and close the connections."""
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_RESPONSES_SECONDS):
+                while self._state.tasks:
+                    await asyncio.sleep(POLL_SECONDS)
+        for task in list(self._state.tasks):
+            task.cancel()
+        for connection in list(self._state.connections):
+            transport: Any = connection.transport
+            transport.abort()
