@@ -1,4 +1,4 @@
-"""gRPC handlers of a service, made from its descriptor and its table of RPC handlers."""
+"""Handlers of a service, made from its descriptor and its table of RPC handlers: for gRPC, and for other transports."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class HandlerFactory:
     admission: Admission
 
     def generic_handler(self, service: Service) -> grpc.GenericRpcHandler:
-        rpcs = _complete_table(service)
+        rpcs = complete_table(service)
         handlers = {method.name: self._method(method, rpcs[method.name]) for method in service.descriptor.methods}
         return grpc.method_handlers_generic_handler(service.descriptor.full_name, handlers)
 
@@ -58,33 +58,39 @@ class HandlerFactory:
         if isinstance(handler, WatchHandler):
             return self._watch(method, handler)
         if not method.client_streaming and not method.server_streaming:
-            unary = self._intercept_unary(method.full_name, self.admission.unary(method, handler))
+            unary = self.unary(method, handler)
             if self.admission.is_unrestricted:
                 return grpc.unary_unary_rpc_method_handler(unary)
             return _reading_late(unary)
-        stream = self._intercept_stream(method.full_name, self.admission.stream(method, handler))
+        stream = self.stream(method, handler)
         return grpc.stream_stream_rpc_method_handler(stream if method.client_streaming else _single_request(stream))
 
     def _watch(self, method: MethodDescriptor, handler: WatchHandler) -> Any:
-        """Return a handler that writes its responses itself: it must learn when one is not taken."""
-        name = method.full_name
-        inner = self.limits.watch(name, self.admission.watch(method, handler.events))
-        intercepted = errors.unary(name, self.request_log.unary(name, inner))
+        intercepted = self.watch(method, handler)
 
         async def watch(_requests: AsyncIterator[bytes], context: Context) -> None:
             await intercepted(lambda: read_single_request(context), context)
 
         return grpc.stream_stream_rpc_method_handler(watch)
 
-    def _intercept_unary(self, name: str, handler: UnaryHandler) -> UnaryHandler:
-        inner = self.limits.unary(name, self.deadlines.unary(name, handler))
+    def unary(self, method: MethodDescriptor, handler: Handler) -> UnaryHandler:
+        name = method.full_name
+        inner = self.limits.unary(name, self.deadlines.unary(name, self.admission.unary(method, handler)))
         return errors.unary(name, self.request_log.unary(name, inner))
 
-    def _intercept_stream(self, name: str, handler: StreamHandler) -> StreamHandler:
-        return errors.stream(name, self.request_log.stream(name, self.limits.stream(name, handler)))
+    def stream(self, method: MethodDescriptor, handler: Handler) -> StreamHandler:
+        name = method.full_name
+        inner = self.limits.stream(name, self.admission.stream(method, handler))
+        return errors.stream(name, self.request_log.stream(name, inner))
+
+    def watch(self, method: MethodDescriptor, handler: WatchHandler) -> UnaryHandler:
+        """Return a handler that writes its responses itself: it must learn when one is not taken."""
+        name = method.full_name
+        inner = self.limits.watch(name, self.admission.watch(method, handler.events))
+        return errors.unary(name, self.request_log.unary(name, inner))
 
 
-def _complete_table(service: Service) -> dict[str, Handler | WatchHandler]:
+def complete_table(service: Service) -> dict[str, Handler | WatchHandler]:
     """Return the handlers of all RPCs of the descriptor. A missing or misspelt one is a programming error."""
     table = dict(service.rpcs())
     if table.keys() != set(service.descriptor.methods_by_name):

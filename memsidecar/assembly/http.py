@@ -1,16 +1,25 @@
 """Composition of the HTTP listener."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
+from google.protobuf.descriptor import MethodDescriptor
+
+from memsidecar.api.handlers import Handler, HandlerFactory, Service, WatchHandler, complete_table
 from memsidecar.http.application import Application, Page
 from memsidecar.http.browser_guard import BrowserGuard
+from memsidecar.http.connect_call import Rpc
+from memsidecar.http.connect_codec import CodecLimits, Codecs
+from memsidecar.http.connect_stream import writing
 from memsidecar.http.listener import HttpListener, bound_socket
 from memsidecar.settings import Settings
 
 
 @asynccontextmanager
-async def open_http(settings: Settings, pages: Mapping[str, Page]) -> AsyncIterator[HttpListener | None]:
+async def open_http(
+    settings: Settings, factory: HandlerFactory, services: Sequence[Service], pages: Mapping[str, Page]
+) -> AsyncIterator[HttpListener | None]:
     """Claim the address of the HTTP listener, and stop the listener at the end; None if the setting is empty.
 
     Nothing is accepted before the listener is started. `pages` are read with GET, without credentials.
@@ -19,15 +28,40 @@ async def open_http(settings: Settings, pages: Mapping[str, Page]) -> AsyncItera
     if address is None:
         yield None
         return
-    application = Application(pages, _browser_guard(settings))
+    codecs = Codecs(CodecLimits(settings.max_request_bytes, factory.admission.max_repeated_items))
+    application = Application(_rpc_table(factory, services, codecs), pages, _browser_guard(settings))
     with bound_socket(address) as bound:
         listener = HttpListener(application, bound, address)
         try:
             yield listener
         finally:
             await listener.stop()
+            codecs.close()
 
 
 def _browser_guard(settings: Settings) -> BrowserGuard:
     hosts = frozenset(name for name in settings.http_hosts.lower().split(",") if name)
     return BrowserGuard(hosts, checks_host=settings.access_file is None)
+
+
+def _rpc_table(factory: HandlerFactory, services: Iterable[Service], codecs: Codecs) -> dict[str, Rpc]:
+    """Return the RPCs by path. One with a stream of requests is not among them: HTTP/1.1 sends in one direction."""
+    return {
+        f"/{service.descriptor.full_name}/{method.name}": Rpc(method, _wrapped(factory, method, handler), codecs)
+        for service in services
+        for method, handler in _methods(service)
+        if not method.client_streaming
+    }
+
+
+def _methods(service: Service) -> list[tuple[MethodDescriptor, Handler | WatchHandler]]:
+    table = complete_table(service)
+    return [(method, table[method.name]) for method in service.descriptor.methods]
+
+
+def _wrapped(factory: HandlerFactory, method: MethodDescriptor, handler: Handler | WatchHandler) -> Any:
+    if isinstance(handler, WatchHandler):
+        return factory.watch(method, handler)
+    if method.server_streaming:
+        return writing(factory.stream(method, handler))
+    return factory.unary(method, handler)

@@ -100,8 +100,10 @@ async def _run(
     stopping = _on_signals()
     executors = Executors(settings.read_threads, shared=settings.access_file is not None)
     streams = _event_streams(settings, layers, executors, limits)
-    server = _server(settings, files, limits, _services(settings, layers, executors, limits, streams))
-    async with open_http(settings, health_pages(lambda: limits.calls.draining)) as http:
+    factory = _handler_factory(settings, files, limits)
+    services = _services(settings, layers, executors, limits, streams)
+    server = _server(settings, files, factory, services)
+    async with open_http(settings, factory, services, health_pages(lambda: limits.calls.draining)) as http:
         addresses = await server.start(settings.listen, settings.health_listen)
         if http is not None:
             await http.start()
@@ -147,14 +149,9 @@ def _event_streams(settings: Settings, layers: Layers, executors: Executors, lim
     )
 
 
-def _server(settings: Settings, files: SecurityFiles, limits: InFlightLimits, services: Sequence[Service]) -> Server:
+def _server(settings: Settings, files: SecurityFiles, factory: HandlerFactory, services: Sequence[Service]) -> Server:
     tls = files.tls()
-    return Server(
-        _handler_factory(settings, files, limits),
-        services,
-        settings.max_request_bytes,
-        tls.authenticator() if tls else None,
-    )
+    return Server(factory, services, settings.max_request_bytes, tls.authenticator() if tls else None)
 
 
 def _handler_factory(settings: Settings, files: SecurityFiles, limits: InFlightLimits) -> HandlerFactory:

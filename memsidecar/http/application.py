@@ -1,12 +1,20 @@
 """The ASGI application: pages that are read with GET, and the RPCs."""
 
-import json
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import grpc
+from google.rpc import status_pb2
+
 from memsidecar.http.browser_guard import BrowserGuard
+from memsidecar.http.connect_call import Rpc
+from memsidecar.http.connect_codec import json_bytes
+from memsidecar.http.connect_errors import error_object
+from memsidecar.http.connect_stream import serve_stream
+from memsidecar.http.connect_unary import serve_unary
 from memsidecar.http.connection import MAX_HEADER_BYTES
-from memsidecar.http.exchange import JSON, TEXT, ClientDisconnected, Exchange, HttpResponse
+from memsidecar.http.exchange import JSON, TEXT, Exchange, HttpResponse
 
 Page = Callable[[], HttpResponse]
 "Returns the content of a path that is read with GET, without credentials."
@@ -15,7 +23,8 @@ Page = Callable[[], HttpResponse]
 class Application:
     """Routes requests by their path."""
 
-    def __init__(self, pages: Mapping[str, Page], guard: BrowserGuard) -> None:
+    def __init__(self, rpcs: Mapping[str, Rpc], pages: Mapping[str, Page], guard: BrowserGuard) -> None:
+        self._rpcs = rpcs
         self._pages = pages
         self._guard = guard
 
@@ -26,12 +35,15 @@ class Application:
                 await exchange.respond(_text(431, f"at most {MAX_HEADER_BYTES} bytes of headers are allowed"))
             elif problem := self._guard.problem(exchange):
                 await exchange.respond(_text(403, problem))
+            elif (rpc := self._rpcs.get(exchange.path)) is not None:
+                await (serve_stream if rpc.method.server_streaming else serve_unary)(rpc, exchange)
             elif exchange.path in self._pages:
                 await self._show(self._pages[exchange.path], exchange)
             else:
-                await exchange.respond(_text(404, "there is nothing at this path"))
-        except ClientDisconnected:
-            pass  # no one is left to respond to
+                await exchange.respond(_not_found())
+        except asyncio.CancelledError:
+            # The client has disconnected, or the listener stops.
+            exchange.transport.abort()
 
     async def _show(self, page: Page, exchange: Exchange) -> None:
         if exchange.method not in {"GET", "HEAD"}:
@@ -52,8 +64,16 @@ def health_pages(is_draining: Callable[[], bool]) -> dict[str, Page]:
     return {"/healthz": live, "/readyz": ready}
 
 
+def _not_found() -> HttpResponse:
+    status = status_pb2.Status(
+        code=grpc.StatusCode.UNIMPLEMENTED.value[0],
+        message="there is nothing at this path; RPCs with a stream of requests are served over gRPC only",
+    )
+    return HttpResponse(404, JSON, json_bytes(error_object(status)))
+
+
 def _status(code: int, status: str) -> HttpResponse:
-    return HttpResponse(code, JSON, json.dumps({"status": status}).encode())
+    return HttpResponse(code, JSON, json_bytes({"status": status}))
 
 
 def _text(status: int, message: str, *headers: tuple[str, str]) -> HttpResponse:

@@ -24,8 +24,8 @@ class HttpResponse(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class ClientDisconnected(Exception):
-    """The client has closed its connection before the request was complete."""
+class ClientDisconnected(asyncio.CancelledError):
+    """The client has closed its connection. As over gRPC, the handler sees this as a cancellation."""
 
 
 class Exchange:

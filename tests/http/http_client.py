@@ -28,6 +28,17 @@ class HttpClient:
     def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
         """Send a request. An underscore in a header's name stands for a hyphen."""
         self._connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        return self.answer()
+
+    def begin(self, path: str, length: int, **headers: str) -> None:
+        """Send the headers of a POST, and nothing of its body."""
+        self._connection.putrequest("POST", path)
+        for name, value in {"Content-Length": str(length), **headers}.items():
+            self._connection.putheader(name, value)
+        self._connection.endheaders()
+
+    def answer(self) -> Answer:
+        """Return the response to the last request."""
         response = self._connection.getresponse()
         names = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, names, response.read())

@@ -58,7 +58,7 @@ class Admission:
     "Time in which a watcher must take a response."
     receive_slots: ReceiveSlots | None
     request_bytes: ByteBudget | None
-    "Both None without an access file: every caller may do everything, and gRPC reads the requests itself."
+    "Both None without an access file: every caller may do everything."
     response_bytes: ByteBudget
     audit: AuditLog
     max_request_bytes: int
@@ -180,7 +180,8 @@ class Admission:
     async def _receive(self, caller: Caller, request: Request, context: Context) -> bytes:
         if isinstance(request, bytes):
             return request
-        assert self.receive_slots is not None  # without slots, gRPC has read the request already
+        if self.receive_slots is None:
+            return await request()
         self.callers.acquire(caller.name)
         # The stubs know a done-callback only as a class of their own.
         context.add_done_callback(cast(Any, lambda _context: self.callers.release(caller.name)))
