@@ -13,12 +13,17 @@ from memsidecar.http.connect_call import Rpc
 from memsidecar.http.connect_codec import CodecLimits, Codecs
 from memsidecar.http.connect_stream import writing
 from memsidecar.http.listener import HttpListener, bound_socket
+from memsidecar.http.tls_context import TlsContext
 from memsidecar.settings import Settings
 
 
 @asynccontextmanager
 async def open_http(
-    settings: Settings, factory: HandlerFactory, services: Sequence[Service], pages: Mapping[str, Page]
+    settings: Settings,
+    tls: TlsContext | None,
+    factory: HandlerFactory,
+    services: Sequence[Service],
+    pages: Mapping[str, Page],
 ) -> AsyncIterator[HttpListener | None]:
     """Claim the address of the HTTP listener, and stop the listener at the end; None if the setting is empty.
 
@@ -31,7 +36,7 @@ async def open_http(
     codecs = Codecs(CodecLimits(settings.max_request_bytes, factory.admission.max_repeated_items))
     application = Application(_rpc_table(factory, services, codecs), pages, _browser_guard(settings))
     with bound_socket(address) as bound:
-        listener = HttpListener(application, bound, address)
+        listener = HttpListener(application, bound, address, tls)
         try:
             yield listener
         finally:

@@ -27,6 +27,7 @@ from memsidecar.api.admission.tenant_limits import (
 from memsidecar.api.server import TlsCredentials
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.quota import Quota
+from memsidecar.http.tls_context import TlsContext
 from memsidecar.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,12 @@ class SecurityFiles:
     def tls(self) -> TlsCredentials | None:
         certificates = self.certificates
         return None if certificates is None else TlsCredentials(lambda: certificates.value)
+
+    def http_tls(self) -> TlsContext | None:
+        certificates = self.certificates
+        if certificates is None:
+            return None
+        return TlsContext(lambda: certificates.value, CertificateFiles(*certificates.files))
 
     async def watch(self) -> None:
         """Reload changed files, until this task is cancelled."""

@@ -103,7 +103,8 @@ async def _run(
     factory = _handler_factory(settings, files, limits)
     services = _services(settings, layers, executors, limits, streams)
     server = _server(settings, files, factory, services)
-    async with open_http(settings, factory, services, health_pages(lambda: limits.calls.draining)) as http:
+    pages = health_pages(lambda: limits.calls.draining)
+    async with open_http(settings, files.http_tls(), factory, services, pages) as http:
         addresses = await server.start(settings.listen, settings.health_listen)
         if http is not None:
             await http.start()

@@ -15,8 +15,10 @@ from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.network_address import Address
 from memsidecar.http.application import Application
 from memsidecar.http.connection import KEEP_ALIVE_SECONDS, MAX_HEADER_BYTES, HttpConnection
+from memsidecar.http.tls_context import TlsContext
 
 BACKLOG = 512
+HANDSHAKE_SECONDS = 10.0
 LAST_RESPONSES_SECONDS = 1.0
 "Time after draining in which responses are sent. Then the connections are closed."
 POLL_SECONDS = 0.01
@@ -64,7 +66,9 @@ def _family(address: Address) -> socket.AddressFamily:
 class HttpListener:
     """Serves an application on a bound socket."""
 
-    def __init__(self, application: Application, bound: socket.socket, address: Address) -> None:
+    def __init__(
+        self, application: Application, bound: socket.socket, address: Address, tls: TlsContext | None = None
+    ) -> None:
         self._config = Config(
             application,
             http=HttpConnection,
@@ -83,12 +87,19 @@ class HttpListener:
         self._config.load()
         self._state = ServerState()
         self._socket = bound
+        self._tls = tls
         self._server: asyncio.Server | None = None
         self.address = address if address.unix_path else address.with_port(bound.getsockname()[1])
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._connection, sock=self._socket, backlog=BACKLOG)
+        self._server = await loop.create_server(
+            self._connection,
+            sock=self._socket,
+            backlog=BACKLOG,
+            ssl=self._tls.listening() if self._tls else None,
+            ssl_handshake_timeout=HANDSHAKE_SECONDS if self._tls else None,
+        )
 
     def _connection(self) -> asyncio.Protocol:
         return HttpConnection(self._config, self._state, {})

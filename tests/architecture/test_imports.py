@@ -34,7 +34,7 @@ LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in 
 UTILITIES = {"settings", "logs"}
 EVERYWHERE = {"__init__"}
 # Packages with a fixed set of importers.
-IMPORTED_BY = {"endpoint": {"embedding", "language"}, "access": {"api", "cli", "assembly"}}
+IMPORTED_BY = {"endpoint": {"embedding", "language"}, "access": {"api", "cli", "assembly", "http"}}
 # Modules of a provider that others may import besides its contract, because they hold values and no behaviour.
 VALUE_MODULES: dict[str, str] = {
     "memsidecar.tokens.models": "the table of models: names, windows, budgets",

@@ -50,7 +50,11 @@ def test_a_request_that_unpacks_to_more_than_the_limit_is_refused(http: HttpClie
     assert (refused.status, error_in(refused.json()).code) == (429, "resource_exhausted")
 
 
-@pytest.mark.parametrize("body", [b"no gzip", gzip.compress(b"{}")[:-4], gzip.compress(b"{}") * 2])
+@pytest.mark.parametrize(
+    "body",
+    [b"no gzip", gzip.compress(b"{}")[:-4], gzip.compress(b"{}") * 2],
+    ids=["other data", "half a stream", "two streams"],
+)
 def test_damaged_gzip_is_refused(http: HttpClient, body: bytes) -> None:
     refused = add(http, body, Content_Encoding="gzip")
     assert (refused.status, error_in(refused.json()).code) == (400, "invalid_argument")

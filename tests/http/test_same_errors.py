@@ -1,5 +1,7 @@
 """Errors over HTTP are those of gRPC: code, message and all details, for each invalid field of each unary RPC."""
 
+from collections.abc import Iterator
+
 import grpc
 import pytest
 from google.protobuf import json_format
@@ -8,7 +10,7 @@ from google.protobuf.message import Message as Proto
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.bad_input.field_table import TABLE
-from tests.bad_input.rpcs import METHODS, send, valid_request
+from tests.bad_input.rpcs import KNOWN_MESSAGE, METHODS, WATCHED, send, valid_request
 from tests.bad_input.test_fields import request_with
 from tests.http.connect_client import CallError, call, error_in, error_of, json_of, path_of, post
 from tests.http.http_client import HttpClient
@@ -20,8 +22,11 @@ MESSAGE = Message(role=ROLE_USER, content="hello")
 
 
 @pytest.fixture(scope="module")
-def grpc_client(http_sidecar: SidecarProcess) -> Client:
-    return http_sidecar.client()
+def grpc_client(http_sidecar: SidecarProcess) -> Iterator[Client]:
+    """A client, and the message that the invalid requests are about."""
+    with http_sidecar.client() as client:
+        client.add(WATCHED, "hello", id=KNOWN_MESSAGE)
+        yield client
 
 
 def grpc_error(client: Client, name: str, request: Proto) -> CallError | None:
