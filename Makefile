@@ -12,6 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTHON ?= python3
 BUF_VERSION := 1.74.0
 GRPCURL_VERSION := v1.9.4
+CONFORMANCE_VERSION := v1.0.6
 HELM3_VERSION := v3.22.0
 HELM4_VERSION := v4.3.1
 KUSTOMIZE_VERSION := v5.8.1
@@ -38,6 +39,8 @@ BUF := $(TOOLS)/node_modules/.bin/buf
 BUF_INSTALLED := $(TOOLS)/.buf-$(BUF_VERSION)
 GRPCURL := $(TOOLS)/bin/grpcurl
 GRPCURL_INSTALLED := $(TOOLS)/.grpcurl-$(GRPCURL_VERSION)
+CONFORMANCE_PROTOS := $(TOOLS)/connect-conformance-protos
+CONFORMANCE_INSTALLED := $(TOOLS)/.connect-conformance-$(CONFORMANCE_VERSION)
 HADOLINT := $(TOOLS)/hadolint-$(HADOLINT_VERSION)/bin/hadolint
 LOAD := $(TOOLS)/bin/load
 CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustomize-$(KUSTOMIZE_VERSION)
@@ -53,7 +56,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-connect test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -189,7 +192,7 @@ $(ADAPTERS_INSTALLED): pyproject.toml clients/python/pyproject.toml $(ADAPTERS_P
 
 setup-adapters: $(ADAPTERS_INSTALLED) ## Make .venv-adapters and install the Python client's adapters with their frameworks
 
-setup-tools: tools $(CHART_TOOLS_INSTALLED) $(LOAD) ## Build grpcurl, Helm, Kustomize and the load generator into .tools/bin (needs Go, and no .venv)
+setup-tools: tools $(CONFORMANCE_INSTALLED) $(CHART_TOOLS_INSTALLED) $(LOAD) ## Build grpcurl, the runner of Connect's conformance suite, Helm, Kustomize and the load generator into .tools/bin (needs Go, and no .venv)
 
 setup-all: setup $(CHART_PYTHON_INSTALLED) setup-tools setup-adapters ## Install what the tests of the chart and the adapters need, too (needs Go)
 
@@ -253,6 +256,20 @@ $(BUF_INSTALLED):
 	@touch $@
 
 tools: $(GRPCURL_INSTALLED) ## Install grpcurl into .tools/bin (needs Go)
+
+# In the case of deadlines the client's timer and the server's end at the same moment. If the client's is first, it does not
+# read the whole error, and the suite reports half an object of JSON.
+test-connect: setup $(CONFORMANCE_INSTALLED) ## Run the conformance suite of the Connect protocol against the HTTP listener (needs Go)
+	$(TOOLS)/bin/connectconformance --mode server --conf tests/http/conformance/config.yaml --max-servers 2 \
+	  --known-flaky 'Timeouts/**/unary' -- $(BIN)/python -m tests.http.conformance.server $(CONFORMANCE_PROTOS) $(ARGS)
+
+$(CONFORMANCE_INSTALLED):
+	@command -v go >/dev/null || { \
+	  echo "NOT TESTED: the conformance suite of Connect $(CONFORMANCE_VERSION) is built with Go, and there is none." >&2; exit 1; }
+	GOBIN="$(CURDIR)/$(TOOLS)/bin" go install -ldflags '-s -w' connectrpc.com/conformance/cmd/connectconformance@$(CONFORMANCE_VERSION)
+	module=$$(go mod download -json connectrpc.com/conformance@$(CONFORMANCE_VERSION) | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') && \
+	  mkdir -p $(CONFORMANCE_PROTOS) && cp -R "$$module/proto/." $(CONFORMANCE_PROTOS) && chmod -R u+w $(CONFORMANCE_PROTOS)
+	@touch $@
 
 $(GRPCURL_INSTALLED):
 	@command -v go >/dev/null || { \
