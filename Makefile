@@ -240,8 +240,9 @@ format: setup ## Put imports and layout in order
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-proto: setup ## Generate memsidecar/v1 from protos/
+proto: setup ## Generate memsidecar/v1 and docs/openapi.json from protos/
 	$(BIN)/python protos/generate.py
+	$(BIN)/python protos/openapi.py
 
 proto-check: setup ## Check that memsidecar/v1 is what protos/ generates
 	$(BIN)/python -m pytest tests/contract/test_generated.py

@@ -40,5 +40,11 @@ def test_the_generated_code_imports_under_its_package_name() -> None:
     assert memory_pb2_grpc.MemoryServiceStub.__module__ == "memsidecar.v1.memory_pb2_grpc"
 
 
+def test_the_openapi_document_is_fresh(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "protos" / "openapi.py", tmp_path / "openapi.json"], check=True)
+    page = ROOT / "docs" / "openapi.json"
+    assert _text(page) == _text(tmp_path / "openapi.json"), "run `make proto`"
+
+
 def _text(path: Path) -> str | None:
     return path.read_text() if path.exists() else None
