@@ -1,7 +1,7 @@
 """Handlers of a service, made from its descriptor and its table of RPC handlers: for gRPC, and for other transports."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import grpc
@@ -10,6 +10,7 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from memsidecar.api.admission.admission import Admission
 from memsidecar.api.interceptors import errors
 from memsidecar.api.interceptors.call import Context, StreamHandler, UnaryHandler, read_single_request
+from memsidecar.api.interceptors.call_statistics import CallStatistics
 from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
@@ -48,6 +49,7 @@ class HandlerFactory:
     limits: InFlightLimits
     deadlines: Deadlines
     admission: Admission
+    statistics: CallStatistics = field(default_factory=lambda: CallStatistics(is_enabled=False))
 
     def generic_handler(self, service: Service) -> grpc.GenericRpcHandler:
         rpcs = complete_table(service)
@@ -76,18 +78,21 @@ class HandlerFactory:
     def unary(self, method: MethodDescriptor, handler: Handler) -> UnaryHandler:
         name = method.full_name
         inner = self.limits.unary(name, self.deadlines.unary(name, self.admission.unary(method, handler)))
-        return errors.unary(name, self.request_log.unary(name, inner))
+        return self._outermost(name, inner)
 
     def stream(self, method: MethodDescriptor, handler: Handler) -> StreamHandler:
         name = method.full_name
         inner = self.limits.stream(name, self.admission.stream(method, handler))
-        return errors.stream(name, self.request_log.stream(name, inner))
+        return errors.stream(name, self.statistics.stream(name, self.request_log.stream(name, inner)))
 
     def watch(self, method: MethodDescriptor, handler: WatchHandler) -> UnaryHandler:
         """Return a handler that writes its responses itself: it must learn when one is not taken."""
         name = method.full_name
         inner = self.limits.watch(name, self.admission.watch(method, handler.events))
-        return errors.unary(name, self.request_log.unary(name, inner))
+        return self._outermost(name, inner)
+
+    def _outermost(self, name: str, inner: UnaryHandler) -> UnaryHandler:
+        return errors.unary(name, self.statistics.unary(name, self.request_log.unary(name, inner)))
 
 
 def complete_table(service: Service) -> dict[str, Handler | WatchHandler]:

@@ -30,7 +30,7 @@ def open_retention(
     *,
     limits: InFlightLimits,
     opened: ExitStack,
-) -> None:
+) -> RetentionSchedule:
     """Start the thread that erases what exceeds the limits of the settings and the policies."""
     default, is_held = components.retention(settings), hold_check(settings.legal_hold_tag)
     erase = {RecordKind.FACT: facts.upsert, RecordKind.ARTIFACT: artifacts.upsert}
@@ -48,6 +48,7 @@ def open_retention(
     )
     schedule.start()
     opened.callback(schedule.stop)
+    return schedule
 
 
 def is_pinned(kind: RecordKind, record: Record) -> bool:

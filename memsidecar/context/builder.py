@@ -1,7 +1,7 @@
 """Build a context in two steps: `prepare` reads what needs no index, `finish` packs it with what was retrieved."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -27,6 +27,7 @@ from memsidecar.context.relevance import Hit, RelevanceFilter, RelevanceThreshol
 from memsidecar.context.response import ResponseBuilder
 from memsidecar.context.sections import CountTokens, Item, Omission, TokenCountCache
 from memsidecar.context.sources import ContextSources, document_items, summary_items
+from memsidecar.context.statistics import ContextStatistics
 from memsidecar.context.window import Turn, WindowMessage, split_turns
 from memsidecar.domain.message import Role, StoredMessage
 from memsidecar.domain.session import SessionHead
@@ -52,6 +53,8 @@ from memsidecar.v1.message_pb2 import Message, Scope
 
 log = logging.getLogger(__name__)
 
+Evicted = Mapping[str, int]
+"What did not fit the budget, by step of the eviction order."
 _MIN_PASSAGE_TOKENS, _MAX_PASSAGE_TOKENS = 32, 240
 "Bounds of what is shown of a long message. Between them it is half of the section's share."
 
@@ -107,6 +110,7 @@ class ContextBuilder:
     counts: TokenCountCache = field(default_factory=TokenCountCache)
     shorten_summary: SummaryShortener = field(default_factory=SummaryShortener)
     find_corrections: CorrectionFinder = field(default_factory=CorrectionFinder)
+    statistics: ContextStatistics = field(default_factory=ContextStatistics)
 
     @property
     def window_step(self) -> WindowStep:
@@ -158,8 +162,8 @@ class ContextBuilder:
         reach = ConversationLimits(turns, most, 0 if limit.disabled else limit.max_items, limit.ceiling)
         return self.sources.working.conversation(request.key, request.user_id, reach)
 
-    def finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> BuildContextResponse:
-        """Pack, render and account for the context. Raise BudgetTooSmall if what is never evicted does not fit."""
+    def finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> tuple[BuildContextResponse, Evicted]:
+        """Return the context, packed, rendered and accounted for, and what was evicted. Raise BudgetTooSmall."""
         request, count = prepared.request, self.counts.by(prepared.counter)
         memories, rejected = self._memories(prepared, retrieved, count)
         chunks, irrelevant = self._chunks(retrieved.chunks)
@@ -188,7 +192,7 @@ class ContextBuilder:
         response = encode(candidates, packed)
         response.receipt.query = prepared.query
         response.degraded.extend(self._degradations(prepared, retrieved))
-        return response
+        return response, packed.evicted
 
     def _limits(self, request: ContextRequest, budget: int, count: CountTokens) -> SectionLimits:
         left = max(0, budget - count(request.tool_schemas_json) - request.reserve_output_tokens)
@@ -264,8 +268,9 @@ class ContextBuilder:
             degraded.add(Degradation.DEGRADATION_STALE)
         return [cast(Degradation, number) for number in sorted(degraded)]
 
-    def remember(self, prepared: PreparedContext, response: BuildContextResponse) -> None:
-        """Record the injected text, so that fact extraction ignores it when the agent sends it back."""
+    def served(self, prepared: PreparedContext, response: BuildContextResponse, evicted: Evicted) -> None:
+        """Count a served context, and record its text: fact extraction ignores it when the agent sends it back."""
+        self.statistics.served(response, evicted)
         last = prepared.head.last_sequence if prepared.head else 0
         served = [message for message in response.messages if message.synthetic or message.id]
         self.echoes.add_injected(prepared.request.key, last, *(message.content for message in served))

@@ -21,6 +21,17 @@ from memsidecar.v1.context_pb2 import (
 )
 
 RETRIEVED_SECTIONS = (SECTION_EPISODIC, SECTION_DOCUMENTS)
+EVICTED_TURNS, EVICTED_CURRENT_TURN = "turns", "current_turn"
+EVICTED_ITEMS: Mapping[Section, str] = {
+    SECTION_EPISODIC: "episodic",
+    SECTION_DOCUMENTS: "documents",
+    SECTION_ARTIFACTS: "artifacts",
+    SECTION_HINTS: "hints",
+    SECTION_PROFILE: "profile",
+    SECTION_SUMMARY: "summary",
+    SECTION_FACTS: "facts",
+}
+"The sections whose items are evicted one by one."
 
 
 class EvictionStep(NamedTuple):
@@ -51,6 +62,15 @@ class EvictionOrder:
         sections = {name: items[: step.items.get(name, len(items))] for name, items in self._content.sections.items()}
         current = self._current.units(step.current) if self._current else ()
         return Content(sections, self._content.older[step.turns :], current)
+
+    def evicted(self, step: EvictionStep) -> Mapping[str, int]:
+        """Return what the step evicts: turns and items by the name of their step, and whether it cuts the last turn."""
+        items = {
+            EVICTED_ITEMS[section]: len(self._content.sections.get(section, ())) - left
+            for section, left in step.items.items()
+        }
+        is_cut = step.current > self.steps[0].current
+        return {EVICTED_TURNS: step.turns, **items, EVICTED_CURRENT_TURN: int(is_cut)}
 
     def _all_steps(self, min_turns: int, first: EvictionStep) -> list[EvictionStep]:
         steps = [first]
@@ -107,8 +127,8 @@ class EvictionOrder:
             yield step._replace(current=current)
 
 
-def first_fitting(order: EvictionOrder, fits: Callable[[Content], bool]) -> Content:
-    """Return the content of the first step that fits, or of the last one if none does.
+def first_fitting(order: EvictionOrder, fits: Callable[[Content], bool]) -> EvictionStep:
+    """Return the first step that fits, or of the last one if none does.
 
     The first step only gives up what previews have beyond their sizes.
 
@@ -122,4 +142,4 @@ def first_fitting(order: EvictionOrder, fits: Callable[[Content], bool]) -> Cont
             high = middle
         else:
             low = middle
-    return order.content(order.steps[high])
+    return order.steps[high]

@@ -61,6 +61,8 @@ class PackedContext:
     total_tokens: int
     filled: Mapping[Section, FilledSection]
     conversation: VisibleTurns
+    evicted: Mapping[str, int] = field(default_factory=dict)
+    "What did not fit, by the name of its step."
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,9 @@ class Packer:
             packed = self._grow_turn(packed, limits, candidates)
         elif packed.total_tokens > budget:
             order = EvictionOrder(packed.content, conversation, limits, self.cut.min_turns)
-            content = first_fitting(order, lambda each: self._render(each, candidates)[1] <= budget)
-            packed = PackedContext(content, *self._render(content, candidates), filled, conversation)
+            step = first_fitting(order, lambda each: self._render(each, candidates)[1] <= budget)
+            content, evicted = order.content(step), order.evicted(step)
+            packed = PackedContext(content, *self._render(content, candidates), filled, conversation, evicted)
         return (None, packed.total_tokens) if packed.total_tokens > budget else (packed, 0)
 
     # -- shares

@@ -13,6 +13,7 @@ from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimit
 from memsidecar.context.builder import ContextBuilder, PreparedContext, RetrievalResult
 from memsidecar.context.memories import decode
 from memsidecar.context.relevance import Hit, same_question
+from memsidecar.context.statistics import PACK, PREPARE, RETRIEVE
 from memsidecar.domain.errors import InvalidField
 from memsidecar.domain.fact import ScoreBreakdown
 from memsidecar.language.extractive.lexicon import STRONG_CUE_TERMS
@@ -163,9 +164,12 @@ class ContextBuild:
 
     def run(self) -> BuildContextResponse:
         """Build the context. Raise BudgetTooSmall if what is never evicted does not fit."""
-        prepared = self._prepared = self.builder.prepare(self.request)
-        self._retrieved = self._retrieved.with_memories(*self.retrieval.memories(prepared, self._is_wanted))
-        self._retrieved = self._retrieved.with_chunks(self.retrieval.chunks(prepared))
+        phases = self.builder.statistics.phases
+        with phases[PREPARE].measured():
+            prepared = self._prepared = self.builder.prepare(self.request)
+        with phases[RETRIEVE].measured():
+            self._retrieved = self._retrieved.with_memories(*self.retrieval.memories(prepared, self._is_wanted))
+            self._retrieved = self._retrieved.with_chunks(self.retrieval.chunks(prepared))
         return self._finish(prepared, self._retrieved)
 
     def finish_partial(self) -> BuildContextResponse:
@@ -182,7 +186,8 @@ class ContextBuild:
         return not self._cancelled.is_set()
 
     def _finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> BuildContextResponse:
-        response = self.builder.finish(prepared, retrieved)
+        with self.builder.statistics.phases[PACK].measured():
+            response, evicted = self.builder.finish(prepared, retrieved)
         if not self.dry_run:
-            self.builder.remember(prepared, response)
+            self.builder.served(prepared, response, evicted)
         return response

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
+from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.stores.contract import Owner, PendingCommand
 
 V = TypeVar("V")
@@ -24,13 +25,16 @@ class RecordCache(Generic[V]):
         self._values: LRUCache[Owner, V] = LRUCache(max_size, size_of)
         self._invalidations = 0
         self._lock = threading.Lock()
+        self.statistics = CacheStatistics()
 
     def get(self, owner: Owner, read: Callable[[], V]) -> V:
         """Return the owner's value; call `read`, without the lock held, if it is not cached."""
         with self._lock:
             invalidations = self._invalidations
             if owner in self._values:
+                self.statistics.hit()
                 return self._values[owner]
+        self.statistics.miss()
         value = read()
         with self._lock:
             # A value that was invalidated while it was read may be stale, and is not cached.

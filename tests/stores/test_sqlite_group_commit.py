@@ -12,6 +12,7 @@ import pytest
 from memsidecar.domain.errors import DiskFull, FatalStoreError, IdConflict, ShuttingDown
 from memsidecar.domain.message import Draft
 from memsidecar.domain.session import SessionKey
+from memsidecar.domain.statistics import Distribution
 from memsidecar.stores.contract import (
     Append,
     Calibrate,
@@ -58,7 +59,7 @@ def test_a_committer_that_fails_between_groups_refuses_all_and_says_so() -> None
         reached.wait()
         raise IsADirectoryError("ballast")
 
-    committer = Committer(lambda _: None, fail, failures.append, max_delay_seconds=0)
+    committer = Committer(lambda _: None, fail, failures.append, 0, Distribution(()))
     waiting = PendingCommand(Append(KEY, "", (draft("a"),)))
     committer.submit(waiting)
     reached.set()

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import cast
 
 from memsidecar.domain.session import SessionKey
+from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.layers.artifacts.artifact import (
     ArtifactValidator,
     StoredArtifact,
@@ -89,6 +90,10 @@ class Artifacts:
         self._offloader = offloader
         self._cache: RecordCache[Sequence[IndexedArtifact]] = RecordCache(CACHE_BYTES, _size_of)
         journal.subscribe(self._invalidate, only_invalidations=True)
+
+    @property
+    def cache_statistics(self) -> CacheStatistics:
+        return self._cache.statistics
 
     def put(self, request: PutArtifactRequest) -> StoredArtifact:
         """Store a checked artifact; for an offload, show a preview of the message in the window. Waits for commits."""

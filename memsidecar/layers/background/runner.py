@@ -3,10 +3,11 @@
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from memsidecar.domain.errors import ShuttingDown
+from memsidecar.domain.statistics import Tally
 from memsidecar.layers.background.commit_signal import CommitSignal
 from memsidecar.layers.background.cursor import Lag, TaskCursor
 from memsidecar.layers.background.task import DeadLetters, RetryLater, Task
@@ -62,6 +63,15 @@ class Runner:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
         self._last_work = time.monotonic()
+        self._failures = Tally(*self.task_names)
+
+    @property
+    def task_names(self) -> list[str]:
+        return [task.name for task in self._tasks]
+
+    def failures(self) -> Mapping[str, int]:
+        """Return, by task, how many attempts at a batch or at maintenance failed."""
+        return self._failures.snapshot()
 
     def start(self) -> None:
         self._add_cursors(self._journal.last_lsns())
@@ -95,9 +105,6 @@ class Runner:
             entries = last_lsn
         seconds = time.monotonic() - cursor.behind_since if cursor.behind_since else 0.0
         return Lag(cursor.task.name, cursor.namespace, entries, seconds, cursor.last_error)
-
-    def dead_letter_count(self) -> int:
-        return len(self._dead_letters)
 
     # -- on the runner's own thread
 
@@ -172,14 +179,14 @@ class Runner:
                 # Under constant writes there are always new entries: a task that keeps up is not behind.
                 cursor.behind_since = now
         except RetryLater as obstacle:
-            cursor.back_off(str(obstacle))
+            self._back_off(cursor, str(obstacle))
             log.warning("%s waits: %s", cursor.task.name, obstacle)
             return 0
         except ShuttingDown:
             raise
         except Exception as error:  # the edge of the loop: a namespace that fails must not stop the others
             log.exception("%s cannot continue in a namespace", cursor.task.name)
-            cursor.back_off(type(error).__name__)
+            self._back_off(cursor, type(error).__name__)
             return 0
         return len(batch)
 
@@ -224,12 +231,16 @@ class Runner:
             cursor.entry_failures += 1
             log.exception("%s failed, attempt %d", task.name, cursor.entry_failures)
             if cursor.entry_failures < MAX_ATTEMPTS:
-                cursor.back_off(type(error).__name__)
+                self._back_off(cursor, type(error).__name__)
             else:
                 self._process_one_by_one(cursor, batch)
         else:
             if (seconds := time.thread_time() - started) > self._max_cpu_seconds:
                 self._dead_letters.add_costly(task, namespace, batch, seconds)
+
+    def _back_off(self, cursor: TaskCursor, error: str) -> None:
+        self._failures.add(cursor.task.name)
+        cursor.back_off(error)
 
     def _process_one_by_one(self, cursor: TaskCursor, batch: LogEntries) -> None:
         for entry in batch:
@@ -253,5 +264,6 @@ class Runner:
         except ShuttingDown:
             raise
         except Exception:  # the same edge: maintenance is retried
+            self._failures.add(task.name)
             log.exception("maintenance of %s failed", task.name)
             return False

@@ -88,9 +88,6 @@ class DeadLetters:
         attempts = [(name, str(number)) for name in names for number in range(1, MAX_DEATHS + 1)]
         self._attempts = Counter((name, letter.lsn) for name, mark in attempts for letter in self._marks(name, mark))
 
-    def __len__(self) -> int:
-        return len(self._skipped)
-
     def without_skipped(self, task: Task, entries: LogEntries) -> LogEntries:
         """Return the entries; those that the task skips are replaced."""
         return [NoOp(entry.lsn) if (task.name, entry.lsn) in self._skipped else entry for entry in entries]

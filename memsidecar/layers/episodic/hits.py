@@ -1,6 +1,7 @@
 """Hit loading: ranked hits to stored messages or chunks, authorized and paged; cache of approximate results."""
 
 import threading
+import time
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
@@ -8,6 +9,7 @@ from typing import Generic, TypeVar
 from cachetools import LRUCache
 
 from memsidecar.domain.message import StoredMessage
+from memsidecar.domain.statistics import CALL_SECONDS, Distribution, Tally
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
 from memsidecar.layers.episodic.index_batch import text_of
 from memsidecar.layers.episodic.query import Degradation, Mode, RankedHit, RankedHits, SearchQuery, SearchScope, Weights
@@ -81,6 +83,19 @@ def _cache_key(query: SearchQuery, scope: SearchScope, min_score: float) -> Hash
     )
 
 
+class RetrievalStatistics:
+    """Pages of hits: search and loading together, and what their searches lacked. Thread-safe."""
+
+    def __init__(self) -> None:
+        self.seconds = Distribution(CALL_SECONDS)
+        self.degraded = Tally(*(degradation.name for degradation in Degradation))
+
+    def observe(self, seconds: float, degraded: Iterable[Degradation]) -> None:
+        self.seconds.observe(seconds)
+        for degradation in degraded:
+            self.degraded.add(degradation.name)
+
+
 @dataclass(frozen=True)
 class HitLoader:
     """Searches and loads the hits from the journal, which decides what exists and who may read it."""
@@ -88,6 +103,7 @@ class HitLoader:
     journal: Journal
     searcher: Searcher
     results: SearchResultCache = field(default_factory=SearchResultCache)
+    statistics: RetrievalStatistics = field(default_factory=RetrievalStatistics)
 
     def messages(
         self,
@@ -157,12 +173,13 @@ class HitLoader:
     def _fill(self, query: SearchQuery, scope: SearchScope, page: PageRequest, loader: "_PageLoader[T]") -> HitPage[T]:
         """Search for more and more hits until the page is full or there are no more."""
         scope = replace(scope, as_of=page.as_of)
-        wanted = page.start + page.limit + 1
+        wanted, started = page.start + page.limit + 1, time.perf_counter()
         while True:
             results = self._search(query, scope, wanted, page.min_score)
             loaded, consumed, is_full = loader.load_page(results.hits[page.start :], page.limit)
             exhausted = results.approximate or len(results.hits) < wanted
             if is_full or exhausted or not loader.should_continue():
+                self.statistics.observe(time.perf_counter() - started, results.degraded)
                 return HitPage(loaded, results.degraded, _next_page(page, results, consumed, exhausted))
             wanted *= _WIDEN_FACTOR
 

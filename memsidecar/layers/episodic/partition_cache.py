@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
+from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.layers.episodic.log_tail import LogTail
 from memsidecar.layers.episodic.partition import Partition
 from memsidecar.stores.contract import IndexBatch
@@ -36,6 +37,7 @@ class PartitionCache:
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
+        self.statistics = CacheStatistics()
         self._lock = threading.Lock()
         self._partitions: OrderedDict[PartitionKey, Partition] = OrderedDict()
         self._loading: dict[PartitionKey, threading.Lock] = {}
@@ -52,7 +54,9 @@ class PartitionCache:
     def get_or_load(self, key: PartitionKey, load: Callable[[], Partition]) -> Partition:
         """Return the partition. Concurrent callers wait for one load. Raises PartitionTooLarge if `load` does."""
         if (partition := self.get(key)) is not None:
+            self.statistics.hit()
             return partition
+        self.statistics.miss()
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         with loading:
@@ -84,8 +88,16 @@ class PartitionCache:
         with self._lock:
             self._evict()
 
+    @property
+    def size_bytes(self) -> int:
+        with self._lock:
+            return self._size_bytes()
+
+    def _size_bytes(self) -> int:
+        return sum(partition.size_bytes for partition in self._partitions.values())
+
     def _evict(self) -> None:
-        size = sum(partition.size_bytes for partition in self._partitions.values())
+        size = self._size_bytes()
         while size > self.max_bytes and self._partitions:
             _, evicted = self._partitions.popitem(last=False)
             size -= evicted.size_bytes

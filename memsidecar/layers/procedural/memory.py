@@ -5,6 +5,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 
 from memsidecar.domain.message import Role, StoredMessage
+from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.domain.text import strip_injected
 from memsidecar.layers.background import OffsetTracker
 from memsidecar.layers.procedural.observations import Observation, ObservedMessage, observe
@@ -54,6 +55,10 @@ class ProceduralMemory:
         journal.subscribe(self._invalidate, only_invalidations=True)
 
     # Reads.
+
+    @property
+    def cache_statistics(self) -> CacheStatistics:
+        return self._hints.statistics
 
     def hints(self, owner: Owner) -> Sequence[str]:
         return self._hints.get(owner, lambda: self._read_hints(owner))

@@ -36,6 +36,8 @@ class RetentionSchedule:
     clock: Callable[[], int]
     interval_seconds: float
     pause_ratio: float
+    failures: int = 0
+    "Runs that ended with an error."
     _stopping: threading.Event = field(default_factory=threading.Event)
     _run_began: float = 0.0
     _group_began: float = 0.0
@@ -79,6 +81,7 @@ class RetentionSchedule:
         except ShuttingDown:
             raise
         except Exception:  # the edge of the loop: the next run tries again
+            self.failures += 1
             log.exception("retention failed")
 
     def _pause(self) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from memsidecar.domain.fact import FactType
 from memsidecar.domain.session import SessionKey
+from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.layers.ownership import check_owner, claim
 from memsidecar.layers.record_cache import DoneCallback, RecordCache
@@ -99,6 +100,10 @@ class Facts:
         self._journal = journal
         self._cache: RecordCache[OwnerFacts] = RecordCache(cached_owners)
         journal.subscribe(self._invalidate, only_invalidations=True)
+
+    @property
+    def cache_statistics(self) -> CacheStatistics:
+        return self._cache.statistics
 
     def owner(self, namespace: str, user_id: str, session_id: str) -> Owner:
         return owner_of(self._journal, namespace, user_id, session_id)

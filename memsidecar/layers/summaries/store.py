@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.ids import new_id
 from memsidecar.domain.session import SessionKey
+from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.layers.record_cache import DoneCallback, RecordCache
 from memsidecar.stores.contract import (
     CommitEvent,
@@ -65,6 +66,10 @@ class SummaryStore:
         self._cache: RecordCache[RollingSummary | None] = RecordCache(MAX_CACHED_SESSIONS)
         self._saving: dict[Owner, threading.Event] = {}
         journal.subscribe(self._invalidate, only_invalidations=True)
+
+    @property
+    def cache_statistics(self) -> CacheStatistics:
+        return self._cache.statistics
 
     def get(self, key: SessionKey) -> RollingSummary | None:
         return self._cache.get(owner_of(key), lambda: self._read(key))

@@ -77,6 +77,7 @@ class WorkingMemoryReader:
         return _newest_of(snapshot, n, max_tokens)
 
     def recent(self, key: SessionKey, user_id: str, n: int, max_tokens: int) -> MessageSlice:
+        self.session_cache.statistics.miss()
         page = self.journal.messages(key, MessageQuery(limit=n, newest_first=True, max_bytes=MAX_RESPONSE_BYTES))
         check_owner(page.head, user_id)
         fitting = list(_within(page.messages, max_tokens))

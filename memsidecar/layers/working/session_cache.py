@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.message import StoredMessage, varint
 from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.stores.contract import CommitEvent, Journal, MessageQuery
 
 TAIL_BYTES = 1 << 20
@@ -72,13 +73,23 @@ class SessionCache:
         self._snapshots: dict[SessionKey, SessionSnapshot] = {}
         self._loading: dict[SessionKey, object] = {}
         self._size_bytes = 0
+        self.statistics = CacheStatistics()
         journal.subscribe(self._committed)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._size_bytes
+
+    @property
+    def max_bytes(self) -> int:
+        return self._max_bytes
 
     def cached(self, key: SessionKey) -> SessionSnapshot | None:
         """Return the snapshot of the session if it is in RAM. Never blocks."""
         snapshot = self._snapshots.get(key)
         if snapshot is not None:
             snapshot.used = True
+            self.statistics.hit()
         return snapshot
 
     def get(self, key: SessionKey) -> SessionSnapshot | None:
@@ -87,6 +98,7 @@ class SessionCache:
 
     def _load(self, key: SessionKey) -> SessionSnapshot | None:
         """Read the tail. Cache it only if no commit came during the read: the snapshot would miss that commit."""
+        self.statistics.miss()
         token = object()
         with self._lock:
             self._loading[key] = token

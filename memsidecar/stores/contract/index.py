@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.statistics import OperationStatistics
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -126,7 +127,6 @@ class TableStats:
     unindexed_rows: int = 0
     disk_bytes: int = 0
     maintenance_failures: int = 0
-    last_maintenance_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,9 @@ class Index(Protocol):
     def drop(self, namespace: str, number: int) -> None:
         """Remove the table with all its files. Does nothing if there is none."""
 
-    def disk_bytes(self) -> int: ...
+    @property
+    def calls(self) -> OperationStatistics:
+        """The calls of the database behind the index. A store without one observes nothing."""
 
     def release_memory(self) -> None:
         """Return unused memory to the operating system; called when the index is idle."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.domain.statistics import CALL_SECONDS, Distribution, OperationStatistics
 from memsidecar.stores.contract.archive import ArchiveReader, Scope
 from memsidecar.stores.contract.change_feed import ANY_SIZE, DeadLetter, LogEntries, LogFilter, MessageWritten
 from memsidecar.stores.contract.commands import Calibration, Command, CommitEvent, PendingCommand
@@ -80,6 +81,21 @@ class JournalStats:
     last_lsn: int = 0
     wal_bytes: int = 0
     file_bytes: int = 0
+
+
+GROUP_COMMANDS = (1, 2, 5, 10, 20, 50, 100, 200)
+
+
+class JournalStatistics:
+    """What the journal did since it was opened. Thread-safe."""
+
+    def __init__(self) -> None:
+        self.commits = OperationStatistics()
+        "Transactions, each with its fsync."
+        self.group_commands = Distribution(GROUP_COMMANDS)
+        "Commands of one group, which share a transaction if their order allows it."
+        self.read_seconds = Distribution(CALL_SECONDS)
+        "Read transactions, without the wait for a connection."
 
 
 class JournalWriter(Protocol):
@@ -237,6 +253,10 @@ class JournalAdmin(Protocol):
         """Return what the namespace stores, as its quota counts it; all zero for an unknown namespace."""
 
     def stats(self) -> JournalStats: ...
+
+    @property
+    def statistics(self) -> JournalStatistics:
+        """The same object at each call. A store without a disk observes nothing."""
 
     def close(self) -> None:
         """Complete what was submitted, then close. Closing again does nothing."""

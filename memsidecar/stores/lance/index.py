@@ -8,6 +8,7 @@ from threading import Lock
 
 import lancedb
 
+from memsidecar.domain.statistics import OperationStatistics
 from memsidecar.stores.contract.index import Generation, IndexUnavailable
 from memsidecar.stores.lance import files, process_memory, rows
 from memsidecar.stores.lance.client import SCALAR_INDEXES, TableClient
@@ -180,8 +181,9 @@ class LanceIndex:
     def release_memory(self) -> None:
         process_memory.release_memory()
 
-    def disk_bytes(self) -> int:
-        return files.size_bytes(self._directory)
+    @property
+    def calls(self) -> OperationStatistics:
+        return self._runtime.calls
 
     def close(self) -> None:
         """Refuse new calls, and wait for the current ones."""

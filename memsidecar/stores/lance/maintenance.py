@@ -52,7 +52,6 @@ class TableMaintenance:
     has_vector_index: bool = False
     unindexed: int = 0
     failures: int = 0
-    last_error: str = ""
     suspect_indexes: set[str] = field(default_factory=set)
     unreadable: bool = False
     "Whether the stored data could not be read, even to build the indexes again."
@@ -125,8 +124,8 @@ class TableMaintenance:
             self.unreadable = self.unreadable or bool(self.suspect_indexes)
             self.suspect_indexes.update({"terms", "vector", *SCALAR_INDEXES})
         self.failures += 1
-        self.last_error = f"{type(error).__name__}: {error}"
-        log.warning("maintenance of %s failed and will be retried: %s", self.client.folder.name, self.last_error)
+        text = f"{type(error).__name__}: {error}"
+        log.warning("maintenance of %s failed and will be retried: %s", self.client.folder.name, text)
 
     def _maintain(self) -> None:
         self._rebuild_suspects()

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import lancedb
 
+from memsidecar.domain.statistics import OperationStatistics
 from memsidecar.stores.contract.index import IndexUnavailable
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class LanceRuntime:
     """Runs coroutines of LanceDB on an event loop of its own. Any thread may call it, and waits for the result."""
 
     def __init__(self) -> None:
+        self.calls = OperationStatistics()
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="memsidecar-lance", daemon=True)
         self._thread.start()
@@ -41,7 +43,8 @@ class LanceRuntime:
             coroutine.close()
             raise IndexUnavailable("the index is closed")
         try:
-            return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+            with self.calls.measured():
+                return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
         except Exception as error:  # panics of Rust as well: their class cannot be imported
             raise translated(error) from error
 

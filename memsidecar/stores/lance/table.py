@@ -161,15 +161,15 @@ class LanceTable:
 
     def stats(self) -> TableStats:
         client = self._client
-        return TableStats(
-            rows=client.count(),
-            fragments=client.fragments(),
-            versions=client.versions(),
-            unindexed_rows=max((index.num_unindexed_rows or 0 for index in client.indexes().values()), default=0),
-            disk_bytes=files.size_bytes(client.folder),
-            maintenance_failures=self._maintenance.failures,
-            last_maintenance_error=self._maintenance.last_error,
-        )
+        with client.readers.reading():  # another thread may close the table
+            return TableStats(
+                rows=client.count(),
+                fragments=client.fragments(),
+                versions=client.versions(),
+                unindexed_rows=max((index.num_unindexed_rows or 0 for index in client.indexes().values()), default=0),
+                disk_bytes=files.size_bytes(client.folder),
+                maintenance_failures=self._maintenance.failures,
+            )
 
     def close(self) -> None:
         self._client.close()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 from memsidecar.domain.errors import FatalStoreError, ShuttingDown
+from memsidecar.domain.statistics import Distribution
 from memsidecar.stores.contract import PendingCommand
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,9 @@ class Committer:
         purge_step: Callable[[], float | None],
         on_fatal: Callable[[FatalStoreError], None],
         max_delay_seconds: float,
+        group_sizes: Distribution,
     ) -> None:
+        self._group_sizes = group_sizes
         self._write = write
         self._purge_step = purge_step
         self._on_fatal = on_fatal
@@ -111,6 +114,7 @@ class Committer:
         """Commit one group; return False after the last."""
         self._group, is_last = self._collect(self._purge_step())
         if self._group:
+            self._group_sizes.observe(len(self._group))
             self._commit(self._group)
             self._delay.committed(len(self._group), self._queue.qsize())
         return not is_last

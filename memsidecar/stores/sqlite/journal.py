@@ -25,6 +25,7 @@ from memsidecar.stores.contract import (
     EventPage,
     ExpiredMessages,
     ExpiryQuery,
+    JournalStatistics,
     JournalStats,
     LocatedMessage,
     LogEntries,
@@ -88,6 +89,7 @@ class SqliteJournal:
         warn_of_unsafe_filesystem(directory)
         self._path = directory / FILE_NAME
         self._on_fatal = on_fatal
+        self.statistics = JournalStatistics()
         with ExitStack() as opened:
             lock = DirectoryLock(directory / "lock")
             opened.callback(lock.release)
@@ -99,12 +101,20 @@ class SqliteJournal:
             opened.enter_context(closing(connection))
             with translated(self._path):
                 self._writer = Writer(
-                    connection, self._path, mark, ballast, slack, checkpoint_bytes=checkpoint_bytes, quotas=quotas
+                    connection,
+                    self._path,
+                    mark,
+                    ballast,
+                    slack,
+                    checkpoint_bytes=checkpoint_bytes,
+                    quotas=quotas,
+                    commits=self.statistics.commits,
                 )
-                self._reader = opened.enter_context(closing(Reader(self._path, read_connections)))
-            self._committer = opened.enter_context(
-                closing(Committer(self._writer.write, self._writer.purges.step, self._fail, max_commit_delay_seconds))
-            )
+                reader = Reader(self._path, read_connections, self.statistics.read_seconds)
+                self._reader = opened.enter_context(closing(reader))
+            step, sizes = self._writer.purges.step, self.statistics.group_commands
+            committer = Committer(self._writer.write, step, self._fail, max_commit_delay_seconds, sizes)
+            self._committer = opened.enter_context(closing(committer))
             self._opened = opened.pop_all()
 
     def _fail(self, error: FatalStoreError) -> None:

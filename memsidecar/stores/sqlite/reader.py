@@ -1,6 +1,7 @@
 """Read connections, and the queries of sessions and messages."""
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.domain.statistics import Distribution
 from memsidecar.stores.contract import (
     Calibration,
     LocatedMessage,
@@ -57,8 +59,9 @@ class _Range(NamedTuple):
 class Reader:
     """A few connections for many threads. A read transaction that is held keeps the log from shrinking."""
 
-    def __init__(self, path: Path, connections: int) -> None:
+    def __init__(self, path: Path, connections: int, seconds: Distribution) -> None:
         self._path = path
+        self._seconds = seconds
         self._connections: LifoQueue[sqlite3.Connection | None] = LifoQueue()
         for _ in range(connections):
             self._connections.put(connect(path, READER_CACHE_KIB))
@@ -71,9 +74,11 @@ class Reader:
         try:
             if connection is None:
                 raise ShuttingDown()
+            start = time.perf_counter()
             with translated(self._path), rolled_back(connection):
                 connection.execute("BEGIN")
                 yield connection
+            self._seconds.observe(time.perf_counter() - start)
         finally:
             self._connections.put(connection)
 

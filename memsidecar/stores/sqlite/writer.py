@@ -11,6 +11,7 @@ from typing import Any
 from memsidecar.domain.errors import DiskFull, FatalStoreError, SidecarError
 from memsidecar.domain.quota import QuotaLookup
 from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.domain.statistics import OperationStatistics
 from memsidecar.stores.contract import (
     ERASING_COMMANDS,
     AddDeadLetter,
@@ -107,7 +108,9 @@ class Writer:
         *,
         checkpoint_bytes: int,
         quotas: QuotaLookup,
+        commits: OperationStatistics,
     ) -> None:
+        self._commits = commits
         self._connection = connection
         self._path = path
         self._mark = mark
@@ -196,7 +199,7 @@ class Writer:
         pages = estimate_pages(row_count, transaction.body_bytes)
         if not self._disk_guard.has_room_for(pages) and not _erases(transaction):
             raise DiskFull()
-        with translated(self._path):
+        with self._commits.measured(), translated(self._path):
             if transaction.statements or len(transaction.message_rows) > ROWS_PER_STATEMENT:
                 self._execute_in_transaction(transaction.all_statements())
             elif transaction.message_rows:

@@ -8,6 +8,7 @@ from threading import RLock
 
 import numpy as np
 
+from memsidecar.domain.statistics import OperationStatistics
 from memsidecar.stores.contract.index import Episodes, Floats, Generation, IndexBatch, Ints, TableFilter, TableStats
 
 # The defaults of LanceDB.
@@ -191,6 +192,7 @@ class VolatileIndex:
     """Tables in a dictionary."""
 
     def __init__(self) -> None:
+        self.calls = OperationStatistics()
         self._tables: dict[tuple[str, int], VolatileTable] = {}
         self._lock = RLock()
 
@@ -213,9 +215,6 @@ class VolatileIndex:
 
     def release_memory(self) -> None:
         """Do nothing: all memory is in use."""
-
-    def disk_bytes(self) -> int:
-        return 0
 
     def close(self) -> None:
         """Do nothing: the process owns the tables."""

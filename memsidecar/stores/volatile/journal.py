@@ -26,6 +26,7 @@ from memsidecar.stores.contract import (
     ExpiredMessages,
     ExpiryQuery,
     ImportCommand,
+    JournalStatistics,
     JournalStats,
     LocatedMessage,
     LogEntries,
@@ -57,6 +58,7 @@ class VolatileJournal:
     """Implements `stores.contract.Journal`, except that nothing survives the process."""
 
     def __init__(self, *, quotas: QuotaLookup = no_quotas) -> None:
+        self.statistics = JournalStatistics()
         self._lock = threading.RLock()
         self._listeners = Listeners()
         self._state = JournalState(lambda event: self._listeners.notify_of_commit([event]), quotas)
