@@ -56,7 +56,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-connect test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-connect test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -243,6 +243,9 @@ format: setup ## Put imports and layout in order
 proto: setup ## Generate memsidecar/v1 and docs/openapi.json from protos/
 	$(BIN)/python protos/generate.py
 	$(BIN)/python protos/openapi.py
+
+metrics-docs: setup ## Make docs/metrics.md from the table of the metrics
+	$(BIN)/python -m tools.metrics_page > docs/metrics.md
 
 proto-check: setup ## Check that memsidecar/v1 is what protos/ generates
 	$(BIN)/python -m pytest tests/contract/test_generated.py

@@ -1,10 +1,16 @@
 """The server's certificate and key, and the authority for client certificates: reading and validation."""
 
 import ssl
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from memsidecar.domain.errors import StartRefused
+
+_PEM_BEGIN, _PEM_END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
+_VERSION_TAG, _UTC_TIME_TAG = 0xA0, 0x17
 
 
 class InvalidCertificates(StartRefused):
@@ -24,18 +30,63 @@ class CertificateFiles:
 
 @dataclass(frozen=True, repr=False)
 class Certificates:
-    """PEM data. With `client_ca`, callers must present a certificate that it signed."""
+    """PEM data. With `client_ca`, callers must present a certificate that it signed. `expires` is a Unix time.
+
+    It is None for a PEM file of an old kind.
+    """
 
     certificate: bytes
     key: bytes
     client_ca: bytes | None = None
+    expires: float | None = None
 
 
 def read_certificates(files: CertificateFiles) -> Certificates:
     """Read the files. Raises InvalidCertificates, also for a key of another certificate, which gRPC does not report."""
     certificate, key = _read("tls_certificate_file", files.certificate), _read("tls_key_file", files.key)
     _check_pair(files)
-    return Certificates(certificate, key, _read_ca(files.client_ca) if files.client_ca else None)
+    client_ca = _read_ca(files.client_ca) if files.client_ca else None
+    return Certificates(certificate, key, client_ca, expiry_time(certificate))
+
+
+def expiry_time(pem: bytes) -> float | None:
+    """Return the time until which the first certificate of a valid PEM file is valid; None if it has another label.
+
+    Python's ssl module tells it of certificates of peers only, so the fields before it are skipped here: version,
+    serial number, algorithm and issuer.
+    """
+    if _PEM_BEGIN not in pem:
+        return None
+    start, end = pem.index(_PEM_BEGIN), pem.index(_PEM_END) + len(_PEM_END)
+    certificate = ssl.PEM_cert_to_DER_cert(pem[start:end].decode("ascii"))
+    (signed,) = islice(_elements(_content(certificate)), 1)
+    fields = [element for element in _elements(_content(signed)) if element[0] != _VERSION_TAG]
+    _not_before, not_after = _elements(_content(fields[3]))
+    text, tag = _content(not_after).decode("ascii"), not_after[0]
+    time_format = "%y%m%d%H%M%S%z" if tag == _UTC_TIME_TAG else "%Y%m%d%H%M%S%z"
+    return datetime.strptime(text.replace("Z", "+0000"), time_format).timestamp()
+
+
+def _elements(content: bytes) -> Iterator[bytes]:
+    """Yield the DER elements of which the content of another one consists."""
+    while content:
+        start, length = _header(content)
+        yield content[: start + length]
+        content = content[start + length :]
+
+
+def _content(element: bytes) -> bytes:
+    start, length = _header(element)
+    return element[start : start + length]
+
+
+def _header(element: bytes) -> tuple[int, int]:
+    """Return where the content of a DER element begins, and its length."""
+    length = element[1]
+    if length < 0x80:
+        return 2, length
+    digits = length & 0x7F
+    return 2 + digits, int.from_bytes(element[2 : 2 + digits], "big")
 
 
 def _check_pair(files: CertificateFiles) -> None:

@@ -11,11 +11,12 @@ from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.retention import Retention, RetentionLimit
 from memsidecar.embedding.contract import InvalidEmbedder
 from memsidecar.embedding.registry import ConfiguredEmbedders, EmbedderConfig
-from memsidecar.language.contract import FactExtractor, InvalidModel, Summarizer
+from memsidecar.language.contract import InvalidModel
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.language.fact_model import ModelFactExtractor
 from memsidecar.language.openai import OpenAIModel
 from memsidecar.language.registry import LazyRules, ModelChoice, configured_model
+from memsidecar.language.statistics import MeasuredExtractor, MeasuredSummarizer
 from memsidecar.language.summary_model import ModelSummarizer
 from memsidecar.layers.artifacts.artifact import ArtifactValidator
 from memsidecar.layers.artifacts.artifacts import Artifacts
@@ -71,9 +72,9 @@ def read_key_file(name: str, file: Path | None) -> str | None:
 class Language:
     """Fact extraction and summaries: by the model if one is configured, else by rules. `fallback` needs no model."""
 
-    extractor: FactExtractor
-    summarizer: Summarizer
-    fallback: Summarizer
+    extractor: MeasuredExtractor
+    summarizer: MeasuredSummarizer
+    fallback: MeasuredSummarizer
     model: OpenAIModel | None = None
 
     def log_usage(self) -> None:
@@ -84,11 +85,12 @@ class Language:
 
 def language(settings: Settings, counters: Counters, yield_cpu: Callable[[], None]) -> Language:
     count = counters.default.count
-    extractive = ExtractiveSummarizer(count, yield_cpu)
+    extractive = MeasuredSummarizer(ExtractiveSummarizer(count, yield_cpu))
     model = _model(settings)
     if model is None:
-        return Language(LazyRules(), extractive, extractive)
-    return Language(ModelFactExtractor(model, count), ModelSummarizer(model, count), extractive, model)
+        return Language(MeasuredExtractor(LazyRules()), extractive, extractive)
+    extractor = MeasuredExtractor(ModelFactExtractor(model, count))
+    return Language(extractor, MeasuredSummarizer(ModelSummarizer(model, count)), extractive, model)
 
 
 def _model(settings: Settings) -> OpenAIModel | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.assembly import components
+from memsidecar.assembly.components import Language
 from memsidecar.layers.artifacts.artifact import key_of_message
 from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Runner, ThrottleConfig
 from memsidecar.layers.background.task import CompletedLsn, Task
@@ -35,6 +36,7 @@ class DerivedMemory:
     Facts of messages of usual size have a runner of their own: a large message may occupy a thread for seconds.
     """
 
+    language: Language
     facts: Facts
     echoes: EchoFilter
     summary_updater: SummaryUpdater
@@ -98,6 +100,7 @@ def open_derived_memory(
         run(throttle, [summary_task, fact_tasks[1], procedural]),
     )
     return DerivedMemory(
+        language=language,
         facts=facts,
         echoes=echoes,
         summary_updater=updater,

@@ -13,12 +13,14 @@ from memsidecar.context.builder import ContextBuilder
 from memsidecar.context.relevance import RelevanceThresholds
 from memsidecar.context.retrieval import Retrieval
 from memsidecar.context.sources import ContextSources
+from memsidecar.context.statistics import ContextStatistics
 from memsidecar.domain.message import Role
 from memsidecar.layers.artifacts.artifacts import Artifacts
 from memsidecar.layers.background.task import SessionWatermarks
 from memsidecar.layers.documents.documents import Documents, FindChunks
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.indexer import TASK as INDEXING
+from memsidecar.layers.retention.schedule import RetentionSchedule
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
@@ -36,6 +38,8 @@ class Layers:
     artifacts: Artifacts
     derived: DerivedMemory
     watermarks: SessionWatermarks
+    retention: RetentionSchedule
+    contexts: ContextStatistics
 
 
 def open_layers(
@@ -67,7 +71,9 @@ def open_layers(
         derivations=DERIVATIONS,
     )
     artifacts = components.artifacts(settings, journal, working, counters)
-    open_retention(settings, journal, working.policies, derived.facts, artifacts, limits=limits, opened=opened)
+    retention = open_retention(
+        settings, journal, working.policies, derived.facts, artifacts, limits=limits, opened=opened
+    )
     return Layers(
         journal=journal,
         working=working,
@@ -76,6 +82,8 @@ def open_layers(
         artifacts=artifacts,
         derived=derived,
         watermarks=SessionWatermarks(journal, {INDEXING: episodic.completed_lsn, **derived.completed}),
+        retention=retention,
+        contexts=ContextStatistics(),
     )
 
 
@@ -98,5 +106,7 @@ def build_context_handler(
         settings.rerank_top_n,
     )
     role = Role[settings.retrieved_role.upper()]
-    builder = ContextBuilder(sources, derived.echoes, budgets, thresholds, role, derived.is_behind)
+    builder = ContextBuilder(
+        sources, derived.echoes, budgets, thresholds, role, derived.is_behind, statistics=layers.contexts
+    )
     return BuildContextHandler(builder, retrieval, executors)

@@ -23,6 +23,7 @@ from memsidecar.api.documents import DocumentHandlers
 from memsidecar.api.executors import Executors
 from memsidecar.api.facts import FactHandlers
 from memsidecar.api.handlers import HandlerFactory, Service
+from memsidecar.api.interceptors.call_statistics import CallStatistics
 from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
 from memsidecar.api.interceptors.request_log import RequestLog
@@ -38,6 +39,7 @@ from memsidecar.api.watch_throttle import DeliveryThrottle
 from memsidecar.assembly import components
 from memsidecar.assembly.http import open_http
 from memsidecar.assembly.layers import Layers, build_context_handler, open_layers
+from memsidecar.assembly.metrics import MetricSources, are_measured, open_metrics
 from memsidecar.assembly.security import SecurityFiles, admission, open_security_files
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
 from memsidecar.domain.network_address import Address
@@ -104,16 +106,17 @@ async def _run(
     services = _services(settings, layers, executors, limits, streams)
     server = _server(settings, files, factory, services)
     pages = health_pages(lambda: limits.calls.draining)
-    async with open_http(settings, files.http_tls(), factory, services, pages) as http:
-        addresses = await server.start(settings.listen, settings.health_listen)
-        if http is not None:
-            await http.start()
-        _announce(addresses, http.address if http else None)
-        with _background(_warm(settings, layers, counters, server, executors)), _background(files.watch()):
-            await stopping.wait()
-        log.info("draining for at most %s seconds", settings.drain_seconds)
-        streams.hub.stop()
-        await server.stop(settings.drain_seconds)
+    with open_metrics(MetricSources(settings, layers, files, factory)) as metrics:
+        async with open_http(settings, files.http_tls(), factory, services, pages | metrics) as http:
+            addresses = await server.start(settings.listen, settings.health_listen)
+            if http is not None:
+                await http.start()
+            _announce(addresses, http.address if http else None)
+            with _background(_warm(settings, layers, counters, server, executors)), _background(files.watch()):
+                await stopping.wait()
+            log.info("draining for at most %s seconds", settings.drain_seconds)
+            streams.hub.stop()
+            await server.stop(settings.drain_seconds)
     executors.close()
 
 
@@ -161,6 +164,7 @@ def _handler_factory(settings: Settings, files: SecurityFiles, limits: InFlightL
         limits,
         Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds),
         admission(settings, files),
+        CallStatistics(is_enabled=are_measured(settings)),
     )
 
 

@@ -1,7 +1,7 @@
 """The ASGI application: pages that are read with GET, and the RPCs."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import grpc
@@ -16,8 +16,8 @@ from memsidecar.http.connect_unary import serve_unary
 from memsidecar.http.connection import MAX_HEADER_BYTES
 from memsidecar.http.exchange import JSON, TEXT, Exchange, HttpResponse
 
-Page = Callable[[], HttpResponse]
-"Returns the content of a path that is read with GET, without credentials."
+Page = Callable[[Exchange], Awaitable[HttpResponse]]
+"Returns the content of a path that is read with GET, without credentials. It does not read the body of the request."
 
 
 class Application:
@@ -49,16 +49,16 @@ class Application:
         if exchange.method not in {"GET", "HEAD"}:
             await exchange.respond(_text(405, "this path is read with GET", ("allow", "GET, HEAD")))
             return
-        await exchange.respond(page())
+        await exchange.respond(await page(exchange))
 
 
 def health_pages(is_draining: Callable[[], bool]) -> dict[str, Page]:
     """Return the pages of liveness and readiness probes."""
 
-    def live() -> HttpResponse:
+    async def live(_exchange: Exchange) -> HttpResponse:
         return _status(200, "SERVING")
 
-    def ready() -> HttpResponse:
+    async def ready(_exchange: Exchange) -> HttpResponse:
         return _status(503, "NOT_SERVING") if is_draining() else _status(200, "SERVING")
 
     return {"/healthz": live, "/readyz": ready}

@@ -52,9 +52,9 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSetti
     )
     http_listen: OptionalAddress = Field(
         default=Address(host="127.0.0.1", port=7680),
-        description="Address of the HTTP listener: the RPCs as JSON (Connect protocol), /healthz and /readyz, with the "
-        "certificates and the access file of `listen`, and under the same condition beyond loopback and unix sockets. "
-        "Empty: no such listener.",
+        description="Address of the HTTP listener: the RPCs as JSON (Connect protocol), /healthz, /readyz and "
+        "/metrics, with the certificates and the access file of `listen`, and under the same condition beyond loopback "
+        "and unix sockets. Empty: no such listener.",
     )
     http_hosts: HostNames = Field(
         default="",
@@ -85,6 +85,12 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSetti
     )
     slow_call_seconds: Seconds = Field(
         default=0.5, ge=0, le=3600, description="Seconds from which on a call counts as slow and is logged as such."
+    )
+
+    metrics: Literal["on", "off"] = Field(
+        default="on",
+        description="Whether calls are measured and the HTTP listener serves /metrics, for Prometheus. Its labels name "
+        "no tenant, user or session.",
     )
 
     max_request_bytes: Bytes = Field(

@@ -12,7 +12,7 @@ Nodes = Iterable[ast.AST]
 
 PACKAGE = Path(__file__).resolve().parents[2] / "memsidecar"
 CAMEL_CASE = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+\b")
-PROPER_NOUNS = frozenset({"LangChain", "LangGraph", "LlamaIndex"})
+PROPER_NOUNS = frozenset({"LangChain", "LangGraph", "LlamaIndex", "OpenMetrics", "OpenTelemetry"})
 
 
 def _docstrings(nodes: Nodes) -> str:

@@ -8,7 +8,7 @@ from tools.shape import MAX_FUNCTION_LINES, MAX_MODULE_LINES, Shape, measure
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_MODULES = 315
-"240 without ForgetUser, ForgetMessage, Retention, Watch, Export, Import, HTTP, metrics: concepts with their own modules."
+"240 without ForgetUser, ForgetMessage, Retention, Watch, Export, Import, HTTP, metrics: concepts with own modules."
 MIN_MEDIAN_LINES = 120
 MAX_SHORT_MODULES = 10
 MAX_DUPLICATE_CLASSES = 0

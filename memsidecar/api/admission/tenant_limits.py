@@ -99,6 +99,10 @@ class ByteBudget:
     _total: int = 0
     _by_tenant: Counter[Hashable] = field(default_factory=Counter)
 
+    @property
+    def total(self) -> int:
+        return self._total
+
     @contextmanager
     def reserve(self, tenant: Hashable, size: int) -> Iterator[None]:
         """Hold the bytes while the block runs. Raises RateLimited when the budget is used up."""

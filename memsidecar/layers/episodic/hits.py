@@ -16,6 +16,7 @@ from memsidecar.layers.episodic.query import Degradation, Mode, RankedHit, Ranke
 from memsidecar.layers.episodic.search import Searcher
 from memsidecar.layers.text_analysis import stem, tokenize
 from memsidecar.stores.contract import Chunk, Journal, LocatedMessage, Owner, StoredDocument
+from memsidecar.v1.context_pb2 import Degradation as WireDegradation
 from memsidecar.v1.message_pb2 import Message
 
 MAX_CACHED_RESULTS = 8
@@ -88,12 +89,16 @@ class RetrievalStatistics:
 
     def __init__(self) -> None:
         self.seconds = Distribution(CALL_SECONDS)
-        self.degraded = Tally(*(degradation.name for degradation in Degradation))
+        self.degraded = Tally(*map(_name_of, Degradation))
 
     def observe(self, seconds: float, degraded: Iterable[Degradation]) -> None:
         self.seconds.observe(seconds)
         for degradation in degraded:
-            self.degraded.add(degradation.name)
+            self.degraded.add(_name_of(degradation))
+
+
+def _name_of(degradation: Degradation) -> str:
+    return WireDegradation.Name(int(degradation)).removeprefix("DEGRADATION_")
 
 
 @dataclass(frozen=True)

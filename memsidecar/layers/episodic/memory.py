@@ -11,13 +11,13 @@ from memsidecar.embedding.contract import Embedders
 from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Lag, Runner, ThrottleConfig
 from memsidecar.layers.episodic.generations import GenerationManager, NamespaceIndex
 from memsidecar.layers.episodic.hits import HitLoader
-from memsidecar.layers.episodic.indexer import Indexer
+from memsidecar.layers.episodic.indexer import TASK, Indexer
 from memsidecar.layers.episodic.log_tail import LogReader
 from memsidecar.layers.episodic.partition_cache import PartitionCache
 from memsidecar.layers.episodic.query import SearchQuery, SearchScope, Weights
 from memsidecar.layers.episodic.search import Searcher
 from memsidecar.layers.text_analysis import stop_word_languages
-from memsidecar.stores.contract import Index, Journal
+from memsidecar.stores.contract import Index, Journal, Table
 
 log = logging.getLogger(__name__)
 
@@ -96,8 +96,30 @@ class EpisodicMemory:
         """Return the last log entry that is indexed; None if that is not known yet."""
         return self._indexer.completed_lsn(namespace) if self._indexer else None
 
+    @property
+    def partitions(self) -> PartitionCache:
+        return self._partitions
+
+    @property
+    def index(self) -> Index | None:
+        """The index; None until it is open."""
+        return self._index
+
+    def tables(self) -> dict[tuple[str, int], Table]:
+        """Return the open tables by namespace and generation."""
+        generations = self._searcher.generations
+        return {
+            (index.namespace, generation.generation_number): generation.table
+            for index in (generations.all() if generations else ())
+            for generation in index.open_generations
+        }
+
     def lags(self) -> list[Lag]:
         return self._runner.lags() if self._runner else []
+
+    def failures(self) -> Mapping[str, int]:
+        """Return how many attempts to index failed, by the name of the task."""
+        return self._runner.failures() if self._runner else {TASK: 0}
 
     def close(self) -> None:
         with self._lock:
