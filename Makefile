@@ -46,6 +46,7 @@ LOAD := $(TOOLS)/bin/load
 CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustomize-$(KUSTOMIZE_VERSION)
 CHART_PYTHON_INSTALLED := $(VENV)/.installed-helm
 APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
+PROMTOOL_INSTALLED := $(TOOLS)/.promtool
 
 # A client has its name here, a target check-client-<name> that checks everything except the scenarios, its variants, and
 # their lines in clients/variants.yaml.
@@ -56,7 +57,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-connect test-image image test-helm test-apiserver helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-connect test-image image test-helm test-apiserver test-metrics helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -131,7 +132,16 @@ test-apiserver: setup $(CHART_TOOLS_INSTALLED) $(APISERVER_INSTALLED) ## Install
 	$(BIN)/python -m pytest -m apiserver tests/helm $(ARGS)
 
 helm-docs: setup ## Make the chart's README and the settings in its schema
-	$(BIN)/python helm/generate.py
+	$(BIN)/python -m helm.generate
+
+test-metrics: setup $(PROMTOOL_INSTALLED) ## Check and test the alerts with promtool, count time series under many sessions (needs Go; a minute)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) -m metrics tests/metrics $(ARGS)
+
+$(PROMTOOL_INSTALLED): tests/metrics/promtool/go.mod tests/metrics/promtool/go.sum
+	@command -v go >/dev/null || { \
+	  echo "NOT TESTED: promtool is built with Go, and there is none." >&2; exit 1; }
+	cd tests/metrics/promtool && go build -ldflags '-s -w' -o "$(CURDIR)/$(TOOLS)/bin/promtool" github.com/prometheus/prometheus/cmd/promtool
+	@touch $@
 
 $(CHART_PYTHON_INSTALLED): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --group helm
@@ -192,7 +202,7 @@ $(ADAPTERS_INSTALLED): pyproject.toml clients/python/pyproject.toml $(ADAPTERS_P
 
 setup-adapters: $(ADAPTERS_INSTALLED) ## Make .venv-adapters and install the Python client's adapters with their frameworks
 
-setup-tools: tools $(CONFORMANCE_INSTALLED) $(CHART_TOOLS_INSTALLED) $(LOAD) ## Build grpcurl, the runner of Connect's conformance suite, Helm, Kustomize and the load generator into .tools/bin (needs Go, and no .venv)
+setup-tools: tools $(CONFORMANCE_INSTALLED) $(CHART_TOOLS_INSTALLED) $(PROMTOOL_INSTALLED) $(LOAD) ## Build grpcurl, the runner of Connect's conformance suite, Helm, Kustomize, promtool and the load generator into .tools/bin (needs Go, and no .venv)
 
 setup-all: setup $(CHART_PYTHON_INSTALLED) setup-tools setup-adapters ## Install what the tests of the chart and the adapters need, too (needs Go)
 
@@ -281,7 +291,7 @@ $(GRPCURL_INSTALLED):
 	GOBIN="$(CURDIR)/$(TOOLS)/bin" go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION)
 	@touch $@
 
-bench: setup $(LOAD) ## Measure speed beside an empty handler and bare LanceDB (needs Go; BENCH=quick for a smoke run, calls, retrieval, context, hostile, watchers, erasures)
+bench: setup $(LOAD) ## Measure speed beside an empty handler and bare LanceDB (needs Go; BENCH=quick for a smoke run, calls, retrieval, context, hostile, watchers, erasures, metrics)
 	$(BIN)/python -m benchmarks $(BENCH)
 
 quality: setup ## Measure what retrieval finds and what contexts show (ARGS='--ablations --locomo FILE' for each signal's share, and LoCoMo)

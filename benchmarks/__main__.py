@@ -1,7 +1,7 @@
 """Measure, print, and write the figures to a file: `python -m benchmarks [quick] [SECTION ...]`.
 
-The sections are calls, retrieval, context, hostile, watchers and erasures. Without one, all of them run. Only a full
-run updates the repository's results, one section at a time; a quick run only verifies that the benchmarks work.
+The sections are calls, retrieval, context, hostile, watchers, erasures and metrics. Without one, all of them run. Only
+a full run updates the repository's results, one section at a time; a quick run only verifies that the benchmarks work.
 """
 
 import json
@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import erasures, hostile, measuring, watchers
+from benchmarks import erasures, hostile, measuring, metrics, watchers
 from benchmarks.context import building as context
 from benchmarks.measuring import Bench, Result
 from benchmarks.report import RESULTS, table, update_readme
@@ -22,7 +22,7 @@ from benchmarks.retrieval import measuring as retrieval
 from benchmarks.servers import LOAD
 
 CALLS, RETRIEVAL, CONTEXT = "calls", "retrieval", "context"
-BESIDE_OTHERS = {"hostile": hostile, "watchers": watchers, "erasures": erasures}
+BESIDE_OTHERS = {"hostile": hostile, "watchers": watchers, "erasures": erasures, "metrics": metrics}
 "Sections that compare calls with the same calls while something else happens."
 SECTIONS = (CALLS, RETRIEVAL, CONTEXT, *BESIDE_OTHERS)
 

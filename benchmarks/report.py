@@ -10,6 +10,7 @@ TITLES = {
     "context": "Contexts",
     "hostile": "Another user sends hostile texts of 128 KB without end",
     "watchers": "Others watch the namespace",
+    "metrics": "Metrics",
     "erasures": "10,000 messages of another user are erased meanwhile",
 }
 BEGIN, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"

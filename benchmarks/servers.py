@@ -42,6 +42,8 @@ class Running:
     address: str
     process: subprocess.Popen[str]
     ready_seconds: float
+    http_address: str = ""
+    "The address of the HTTP listener of a sidecar."
 
     @property
     def resident_mb(self) -> float:
@@ -92,7 +94,8 @@ def sidecar(data_dir: Path, *flags: str) -> Iterator[Running]:
     command = [sys.executable, "-m", "memsidecar", "serve", "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"]
     command += ["--http-listen", "127.0.0.1:0"]
     with _started([*command, "--data-dir", str(data_dir), *flags]) as (process, line, seconds):
-        yield Running(json.loads(line)["listen"], process, seconds)
+        ready = json.loads(line)
+        yield Running(ready["listen"], process, seconds, ready["http_listen"])
 
 
 @contextmanager

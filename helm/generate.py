@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import yaml
 
+from helm.dashboard import dashboard
 from memsidecar.settings import Settings
 
 HELM = Path(__file__).parent
@@ -67,7 +68,11 @@ def accepted(annotation: Any) -> dict[str, Any]:
     return {"type": ["string", "number"]}
 
 
-MADE = {CHART / "README.md": readme, CHART / "values.schema.json": schema}
+MADE = {
+    CHART / "README.md": readme,
+    CHART / "values.schema.json": schema,
+    CHART / "files" / "dashboard.json": dashboard,
+}
 
 
 def main() -> int:

@@ -12,6 +12,10 @@ env:
     value: {{ printf "%s:%v" .Values.listen.wideHost .Values.listen.healthPort | quote }}
   - name: MEMSIDECAR_DATA_DIR
     value: /data
+  {{- if .Values.serviceMonitor.enabled }}
+  - name: MEMSIDECAR_HTTP_LISTEN
+    value: {{ printf "%s:%v" .Values.listen.wideHost .Values.listen.httpPort | quote }}
+  {{- end }}
   {{- if .Values.tls.secretName }}
   - name: MEMSIDECAR_TLS_CERTIFICATE_FILE
     value: /etc/memsidecar/tls/tls.crt
@@ -41,6 +45,10 @@ ports:
   {{- end }}
   - name: memory-health
     containerPort: {{ .Values.listen.healthPort }}
+  {{- if .Values.serviceMonitor.enabled }}
+  - name: memory-http
+    containerPort: {{ .Values.listen.httpPort }}
+  {{- end }}
 # Agents start when the sidecar is ready. Two minutes, because recovery first reads a journal that was not closed.
 startupProbe:
   grpc:

@@ -28,6 +28,23 @@
 {{- if and (eq $mode "injection") (eq (include "memsidecar.storage" .) "pvc") }}
 {{- fail "memsidecar: storage.kind=pvc is one claim, and mode injection serves many pods. Use ephemeral or emptyDir, or mode sidecar with a claim for each agent." }}
 {{- end }}
+{{- if .Values.serviceMonitor.enabled }}
+{{- if ne $mode "service" }}
+{{- fail (printf "memsidecar: serviceMonitor.enabled is for mode service. In mode %s the HTTP listener is on loopback: a collector in the pod reads http://127.0.0.1:7680/metrics." $mode) }}
+{{- end }}
+{{- if hasKey .Values.settings "http_listen" }}
+{{- fail "memsidecar: with serviceMonitor.enabled settings.http_listen is the chart's own; see listen.httpPort." }}
+{{- end }}
+{{- if eq (.Values.settings.metrics | default "on") "off" }}
+{{- fail "memsidecar: serviceMonitor.enabled with settings.metrics=off would scrape nothing." }}
+{{- end }}
+{{- if or (eq (int .Values.listen.httpPort) (int .Values.listen.port)) (eq (int .Values.listen.httpPort) (int .Values.listen.healthPort)) }}
+{{- fail (printf "memsidecar: listen.httpPort is %d, the port of another listener." (int .Values.listen.httpPort)) }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.metricsFrom) }}
+{{- fail "memsidecar: networkPolicy.metricsFrom is empty, which Kubernetes treats as all peers. Name the scrapers." }}
+{{- end }}
+{{- end }}
 {{- range $name := list "listen" "health_listen" "data_dir" "tls_certificate_file" "tls_key_file" "tls_client_ca_file" "access_file" "insecure_listen" }}
 {{- if hasKey $.Values.settings $name }}
 {{- fail (printf "memsidecar: settings.%s is the chart's own; see listen.*, storage.*, tls.* and access.*." $name) }}
