@@ -109,7 +109,7 @@ def compared(off: list[float], on: list[float]) -> Result:
 
 
 def interceptor_cost(add_us: float) -> Result:
-    """Compare the time that the interceptor adds to a call with the CPU time of an Add, without the noise of a network."""
+    """Compare the time that the interceptor adds to a call with the CPU time of an Add. No network adds noise to it."""
 
     async def handler(_request: object, _context: object) -> bytes:
         return b""
