@@ -9,6 +9,7 @@ from pathlib import Path
 import grpc
 
 from memsidecar_client._token import TokenSource, token_source
+from memsidecar_client._trace import trace_headers
 from memsidecar_client._version import VERSION
 
 DEFAULT_ADDRESS = "127.0.0.1:7600"
@@ -47,7 +48,8 @@ class Connection:
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
         token = self.token() if self.token else ""
-        return (("authorization", f"Bearer {token}"),) if token else ()
+        authorization = (("authorization", f"Bearer {token}"),) if token else ()
+        return authorization + trace_headers()
 
 
 def connection(
