@@ -43,6 +43,7 @@ CONFORMANCE_PROTOS := $(TOOLS)/connect-conformance-protos
 CONFORMANCE_INSTALLED := $(TOOLS)/.connect-conformance-$(CONFORMANCE_VERSION)
 HADOLINT := $(TOOLS)/hadolint-$(HADOLINT_VERSION)/bin/hadolint
 LOAD := $(TOOLS)/bin/load
+OTELCOL := $(TOOLS)/bin/otelcol
 CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustomize-$(KUSTOMIZE_VERSION)
 CHART_PYTHON_INSTALLED := $(VENV)/.installed-helm
 APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
@@ -57,7 +58,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-connect test-image image test-helm test-apiserver test-metrics helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +110,14 @@ test-access: setup ## Test access control, limits and TLS of running sidecars (t
 
 test-grpcurl: setup tools ## Run the examples of the documentation with the real grpcurl
 	REQUIRE_GRPCURL=1 GRPCURL="$(CURDIR)/$(GRPCURL)" $(BIN)/python -m pytest tests/scenarios/test_grpcurl.py $(ARGS)
+
+test-otelcol: setup $(OTELCOL) ## Send traces to a real OpenTelemetry Collector (needs Go, which builds it in two minutes)
+	OTELCOL="$(CURDIR)/$(OTELCOL)" $(BIN)/python -m pytest -m otelcol tests/tracing $(ARGS)
+
+$(OTELCOL): $(wildcard tests/tracing/otelcol/*)
+	@command -v go >/dev/null || { \
+	  echo "NOT TESTED: the OpenTelemetry Collector is built with Go, and there is none." >&2; exit 1; }
+	cd tests/tracing/otelcol && go build -ldflags '-s -w' -o "$(CURDIR)/$@" .
 
 image: ## Build the image memsidecar:<version> (needs docker or podman; ENGINE=, IMAGE=, SOURCE=, ARGS='--platform linux/arm64')
 	@$(ENGINE) info >/dev/null 2>&1 || { \
@@ -202,7 +211,7 @@ $(ADAPTERS_INSTALLED): pyproject.toml clients/python/pyproject.toml $(ADAPTERS_P
 
 setup-adapters: $(ADAPTERS_INSTALLED) ## Make .venv-adapters and install the Python client's adapters with their frameworks
 
-setup-tools: tools $(CONFORMANCE_INSTALLED) $(CHART_TOOLS_INSTALLED) $(PROMTOOL_INSTALLED) $(LOAD) ## Build grpcurl, the runner of Connect's conformance suite, Helm, Kustomize, promtool and the load generator into .tools/bin (needs Go, and no .venv)
+setup-tools: tools $(CONFORMANCE_INSTALLED) $(CHART_TOOLS_INSTALLED) $(PROMTOOL_INSTALLED) $(LOAD) $(OTELCOL) ## Build grpcurl, the runner of Connect's conformance suite, Helm, Kustomize, promtool, the load generator and a collector into .tools/bin (needs Go, and no .venv)
 
 setup-all: setup $(CHART_PYTHON_INSTALLED) setup-tools setup-adapters ## Install what the tests of the chart and the adapters need, too (needs Go)
 

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import contextvars
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
+from memsidecar import spans
 from memsidecar.api.fair_queue import FairSemaphore, SerialWhileFast
 from memsidecar.stores.contract import PendingCommand
 
@@ -34,7 +36,8 @@ class ThreadPool:
             return await self._execute(work)
 
     async def _execute(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        run = contextvars.copy_context().run  # the span of the call, for one
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run, work)
 
     def close(self) -> None:
         """Start no more work. What runs is not waited for."""
@@ -82,7 +85,8 @@ class Executors:
 
     async def run_write(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run work that waits for commits, apart from reads, which must not queue behind an fsync."""
-        return await self._writers.run(lambda: work(*args, **kwargs))
+        with spans.step("journal"):
+            return await self._writers.run(lambda: work(*args, **kwargs))
 
     async def run_count(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run long CPU work without disk: validating and counting large requests."""
@@ -106,7 +110,8 @@ class Executors:
             future = self._loop.create_future()
             self._waiting[command] = future
             try:
-                await future
+                with spans.step("journal"):
+                    await future
             finally:
                 self._waiting.pop(command, None)
         return command.result()

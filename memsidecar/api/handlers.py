@@ -10,6 +10,7 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from memsidecar.api.admission.admission import Admission
 from memsidecar.api.interceptors import errors
 from memsidecar.api.interceptors.call import Context, StreamHandler, UnaryHandler, read_single_request
+from memsidecar.api.interceptors.call_spans import CallSpans
 from memsidecar.api.interceptors.call_statistics import CallStatistics
 from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
@@ -49,6 +50,7 @@ class HandlerFactory:
     limits: InFlightLimits
     deadlines: Deadlines
     admission: Admission
+    spans: CallSpans = field(default_factory=CallSpans)
     statistics: CallStatistics = field(default_factory=lambda: CallStatistics(is_enabled=False))
 
     def generic_handler(self, service: Service) -> grpc.GenericRpcHandler:
@@ -83,7 +85,8 @@ class HandlerFactory:
     def stream(self, method: MethodDescriptor, handler: Handler) -> StreamHandler:
         name = method.full_name
         inner = self.limits.stream(name, self.admission.stream(method, handler))
-        return errors.stream(name, self.statistics.stream(name, self.request_log.stream(name, inner)))
+        counted = self.statistics.stream(name, self.request_log.stream(name, inner))
+        return errors.stream(name, self.spans.stream(name, counted))
 
     def watch(self, method: MethodDescriptor, handler: WatchHandler) -> UnaryHandler:
         """Return a handler that writes its responses itself: it must learn when one is not taken."""
@@ -92,7 +95,8 @@ class HandlerFactory:
         return self._outermost(name, inner)
 
     def _outermost(self, name: str, inner: UnaryHandler) -> UnaryHandler:
-        return errors.unary(name, self.statistics.unary(name, self.request_log.unary(name, inner)))
+        counted = self.statistics.unary(name, self.request_log.unary(name, inner))
+        return errors.unary(name, self.spans.unary(name, counted))
 
 
 def complete_table(service: Service) -> dict[str, Handler | WatchHandler]:

@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
 from math import ceil
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from memsidecar.layers.episodic.query import Weights
 from memsidecar.layers.summaries.update import SummaryPolicy
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.settings import Settings
+from memsidecar.spans import Tracer
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.estimate import InvalidCounter
 from memsidecar.tokens.registry import Counters
@@ -42,6 +45,18 @@ def counters(settings: Settings) -> Counters:
         return Counters(settings.tokenizer)
     except InvalidCounter as error:
         raise StartRefused(str(error)) from error
+
+
+def tracer(settings: Settings) -> Tracer | None:
+    """Return the exporter of traces; None if there is no collector."""
+    if not settings.otlp_endpoint:
+        return None
+    try:
+        otlp = import_module("memsidecar.assembly.otlp")
+    except ImportError as error:
+        raise StartRefused(f"otlp_endpoint needs {error.name}: pip install 'memsidecar[tracing]'") from error
+    opened: Tracer = otlp.OtlpTracer(settings.otlp_endpoint, settings.trace_sample_ratio, version("memsidecar"))
+    return opened
 
 
 def embedders(settings: Settings) -> ConfiguredEmbedders:

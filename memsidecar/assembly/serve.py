@@ -23,6 +23,7 @@ from memsidecar.api.documents import DocumentHandlers
 from memsidecar.api.executors import Executors
 from memsidecar.api.facts import FactHandlers
 from memsidecar.api.handlers import HandlerFactory, Service
+from memsidecar.api.interceptors.call_spans import CallSpans
 from memsidecar.api.interceptors.call_statistics import CallStatistics
 from memsidecar.api.interceptors.concurrency import InFlightCounter, InFlightLimits
 from memsidecar.api.interceptors.deadlines import Deadlines
@@ -48,6 +49,7 @@ from memsidecar.layers.archive.export import Exporter
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import ChunkSearcher
 from memsidecar.settings import Settings
+from memsidecar.spans import Tracer
 from memsidecar.stores.contract import EventPage, Scope
 from memsidecar.tokens.registry import Counters
 
@@ -67,13 +69,17 @@ def run_serve(settings: Settings) -> int:
     sys.setswitchinterval(GIL_SWITCH_SECONDS)
     with ExitStack() as opened:
         files = open_security_files(settings)
+        tracer = components.tracer(settings)
+        if tracer is not None:
+            opened.callback(tracer.close)
         counters = components.counters(settings)
         journal = open_journal(settings, files.limits.quota)
         opened.callback(journal.close)
         drop_unused_index(settings)
         limits = _limits(settings)
         layers = open_layers(settings, journal, counters, limits, opened)
-        uvloop.run(_run(settings, layers, counters, files, limits))
+        factory = _handler_factory(settings, files, limits, tracer)
+        uvloop.run(_run(settings, layers, counters, files, factory))
     log.info("stopped")
     _exit_if_threads_compute()
     return 0
@@ -97,12 +103,11 @@ def _raise_file_limit() -> None:
 
 
 async def _run(
-    settings: Settings, layers: Layers, counters: Counters, files: SecurityFiles, limits: InFlightLimits
+    settings: Settings, layers: Layers, counters: Counters, files: SecurityFiles, factory: HandlerFactory
 ) -> None:
-    stopping = _on_signals()
+    stopping, limits = _on_signals(), factory.limits
     executors = Executors(settings.read_threads, shared=settings.access_file is not None)
     streams = _event_streams(settings, layers, executors, limits)
-    factory = _handler_factory(settings, files, limits)
     services = _services(settings, layers, executors, limits, streams)
     server = _server(settings, files, factory, services)
     pages = health_pages(lambda: limits.calls.draining)
@@ -158,12 +163,15 @@ def _server(settings: Settings, files: SecurityFiles, factory: HandlerFactory, s
     return Server(factory, services, settings.max_request_bytes, tls.authenticator() if tls else None)
 
 
-def _handler_factory(settings: Settings, files: SecurityFiles, limits: InFlightLimits) -> HandlerFactory:
+def _handler_factory(
+    settings: Settings, files: SecurityFiles, limits: InFlightLimits, tracer: Tracer | None
+) -> HandlerFactory:
     return HandlerFactory(
         RequestLog(settings.log_calls, settings.slow_call_seconds),
         limits,
         Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds),
         admission(settings, files),
+        CallSpans(tracer),
         CallStatistics(is_enabled=are_measured(settings)),
     )
 

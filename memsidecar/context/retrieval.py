@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event
 
+from memsidecar import spans
 from memsidecar.context.budgets import Budgets, ContextRequest, SectionLimit
 from memsidecar.context.builder import ContextBuilder, PreparedContext, RetrievalResult
 from memsidecar.context.memories import decode
@@ -186,8 +187,10 @@ class ContextBuild:
         return not self._cancelled.is_set()
 
     def _finish(self, prepared: PreparedContext, retrieved: RetrievalResult) -> BuildContextResponse:
-        with self.builder.statistics.phases[PACK].measured():
+        with spans.step("assemble"), self.builder.statistics.phases[PACK].measured():
             response, evicted = self.builder.finish(prepared, retrieved)
+            spans.set_attribute("memsidecar.context.tokens", response.total_tokens)
+            spans.set_attribute("memsidecar.context.budget_tokens", prepared.limits.budget)
         if not self.dry_run:
             self.builder.served(prepared, response, evicted)
         return response

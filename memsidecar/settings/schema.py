@@ -32,6 +32,7 @@ from memsidecar.settings.types import (
     Threads,
     Tokenizer,
     Tokens,
+    Url,
 )
 
 
@@ -91,6 +92,18 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSetti
         default="on",
         description="Whether calls are measured and the HTTP listener serves /metrics, for Prometheus. Its labels name "
         "no tenant, user or session.",
+    )
+    otlp_endpoint: Url = Field(
+        default="",
+        description="URL of an OpenTelemetry collector that gets traces over OTLP/gRPC, such as http://127.0.0.1:4317. "
+        "Needs the extra `tracing`. OTEL_EXPORTER_OTLP_HEADERS, _CERTIFICATE and _COMPRESSION apply. Empty: no traces.",
+    )
+    trace_sample_ratio: Share = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="Share of the calls without a trace of their caller that are traced. A call within a trace is "
+        "traced if its caller's span is.",
     )
 
     max_request_bytes: Bytes = Field(

@@ -31,7 +31,7 @@ LAYERS = [
 ]
 LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages}
 # Importable from every layer but domain; they import nothing of ours but domain.
-UTILITIES = {"settings", "logs"}
+UTILITIES = {"settings", "logs", "spans"}
 EVERYWHERE = {"__init__"}
 # Packages with a fixed set of importers.
 IMPORTED_BY = {"endpoint": {"embedding", "language"}, "access": {"api", "cli", "assembly", "http"}}
@@ -70,6 +70,7 @@ QUARANTINE = {
     "mcp": {"mcp_server"},
     "mcp_types": {"mcp_server"},
     "prometheus_client": {"metrics"},
+    "opentelemetry": {"assembly"},
     "pyarrow": {"stores"},
     "regex": {"layers"},
     "sqlite3": {"stores"},

@@ -11,6 +11,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from memsidecar import spans
 from memsidecar.access.policy import AccessRole, Caller
 from memsidecar.api.admission.audit import AuditLog, CallRecord
 from memsidecar.api.admission.auth import ROLES, Authenticator, required_role
@@ -75,12 +76,13 @@ class Admission:
         async def admit(request: Request, context: Context) -> bytes:
             call = CallRecord(name, context.peer)
             with self.audit.recording(call):
-                caller = self._authenticate(call, context)
-                data = await self._receive(caller, request, context)
-                message = self._decode(call, request_class, data)
-                self._authorize(call, message)
-                self._check_items(message, data)
-                await self._rate_limit(call.namespace)
+                with spans.step("admission"):
+                    caller = self._authenticate(call, context)
+                    data = await self._receive(caller, request, context)
+                    message = self._decode(call, request_class, data)
+                    self._authorize(call, message)
+                    self._check_items(message, data)
+                    await self._rate_limit(call.namespace)
                 with self._reserve_request_bytes(call.namespace, len(data)):
                     response = await self._handle(call.namespace, handler, message)
             # The response of a write is never larger than its request, and must not be lost: it says what was stored.

@@ -57,7 +57,7 @@ class CutQuality(IntEnum):
     PARAGRAPH = 7
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """Part of a text without trailing white space."""
 
     begin: int
@@ -83,12 +83,12 @@ class Segments:
         self.is_space = splitter.is_space
         self._totals = array("q", accumulate(splitter.weights, initial=0))
 
-    def protect_code(self, span: Span) -> None:
+    def protect_code(self, span: TextSpan) -> None:
         """Avoid cuts inside the span."""
         first, end = bisect_right(self.starts, span.begin), bisect_left(self.starts, span.end)
         self._lower(first, end, CutQuality.INSIDE_CODE)
 
-    def protect_heading(self, span: Span) -> None:
+    def protect_heading(self, span: TextSpan) -> None:
         """Avoid cuts inside the span and right after it."""
         after = bisect_left(self.starts, span.end)
         self._lower(bisect_right(self.starts, span.begin), after, CutQuality.GRAPHEME)
@@ -102,7 +102,7 @@ class Segments:
         """Return the sum of the tokens of the segments: an estimate, because token counts are not quite additive."""
         return self._totals[end] - self._totals[first]
 
-    def weight_of(self, span: Span) -> int:
+    def weight_of(self, span: TextSpan) -> int:
         return self.weight(bisect_left(self.starts, span.begin), bisect_left(self.starts, span.end))
 
     def end_within(self, first: int, weight: float) -> int:
@@ -193,39 +193,39 @@ class _Splitter:
         return weight
 
 
-def code_blocks(text: str) -> list[Span]:
+def code_blocks(text: str) -> list[TextSpan]:
     """Return fenced blocks, and indented blocks outside of them, in order."""
     fenced = list(_fenced(text))
     return sorted([*fenced, *_outside(fenced, _indented(text))])
 
 
-def headings(text: str) -> Iterator[Span]:
+def headings(text: str) -> Iterator[TextSpan]:
     for pattern in (_HEADING, _UNDERLINED):
         for match in pattern.finditer(text):
             yield _without_trailing_space(text, match.start(), match.end())
 
 
-def _fenced(text: str) -> Iterator[Span]:
+def _fenced(text: str) -> Iterator[TextSpan]:
     """Yield fenced blocks. A closing fence is at least as long as the opening one and has no text after it."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opened is None:
             opened = fence
         elif fence[1].startswith(opened[1]) and not fence[2].strip():
-            yield Span(opened.start(), fence.end(1))
+            yield TextSpan(opened.start(), fence.end(1))
             opened = None
     if opened is not None:
         yield _without_trailing_space(text, opened.start(), len(text))
 
 
-def _indented(text: str) -> Iterator[Span]:
+def _indented(text: str) -> Iterator[TextSpan]:
     for match in _INDENTED.finditer(text):
         span = _without_trailing_space(text, match.start(), match.end())
         if span.begin < span.end:
             yield span
 
 
-def _outside(fenced: list[Span], others: Iterator[Span]) -> Iterator[Span]:
+def _outside(fenced: list[TextSpan], others: Iterator[TextSpan]) -> Iterator[TextSpan]:
     """Yield the other spans that overlap no fenced one. Both are in order, so one pass is enough."""
     at = 0
     for span in others:
@@ -235,8 +235,8 @@ def _outside(fenced: list[Span], others: Iterator[Span]) -> Iterator[Span]:
             yield span
 
 
-def _without_trailing_space(text: str, begin: int, end: int) -> Span:
-    return Span(begin, begin + len(text[begin:end].rstrip()))
+def _without_trailing_space(text: str, begin: int, end: int) -> TextSpan:
+    return TextSpan(begin, begin + len(text[begin:end].rstrip()))
 
 
 def graphemes(text: str) -> Iterator[str]:

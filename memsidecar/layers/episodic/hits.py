@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from cachetools import LRUCache
 
+from memsidecar import spans
 from memsidecar.domain.message import StoredMessage
 from memsidecar.domain.statistics import CALL_SECONDS, Distribution, Tally
 from memsidecar.layers.documents.documents import ChunkHit, FoundChunks
@@ -193,7 +194,8 @@ class HitLoader:
         cached = self.results.get(query, scope, min_score) if scope.as_of is not None else None
         if cached is not None:
             return cached
-        results = self.searcher(query, scope, wanted, min_score)
+        with spans.step("search"):
+            results = self.searcher(query, scope, wanted, min_score)
         if results.approximate:
             self.results.put(query, replace(scope, as_of=results.as_of), min_score, results)
         return results

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memsidecar import spans
 from memsidecar.embedding.contract import Embedder, EmbedderMismatch, Embedders, EmbedderUnavailable
 from memsidecar.layers.background import CommitSignal
 from memsidecar.layers.episodic import log_tail
@@ -264,7 +265,8 @@ class Searcher:
         if embedder is None or query.vector is not None:
             return None, True
         try:
-            (vector,) = self.embedders.for_queries(embedder).embed([remove_names(query.text, analyzed.names)])
+            with spans.step("embed"):
+                (vector,) = self.embedders.for_queries(embedder).embed([remove_names(query.text, analyzed.names)])
         except (EmbedderUnavailable, EmbedderMismatch):
             return None, True
         if vector.any():
