@@ -63,8 +63,10 @@ class Caller:
             # The client of asyncio reports an error of its own if the server ends the call while it sends.
             await asyncio.to_thread(send_bytes, self.client, name, requests)
         elif method.server_streaming:
-            async for _ in self.channel.unary_stream(path)(requests[0], timeout=HANG_SECONDS):
-                if name == "Watch":  # never ends by itself
+            stream = self.channel.unary_stream(path)(requests[0], timeout=HANG_SECONDS)
+            async for _ in stream:
+                if name == "Watch":  # never ends by itself, and occupies one of the connection's streams
+                    stream.cancel()
                     break
         else:
             await self.channel.unary_unary(path)(requests[0], timeout=HANG_SECONDS)
