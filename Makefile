@@ -86,7 +86,7 @@ test: setup ## Run all tests except those with their own target (ARGS='-k prune'
 
 test-adversary: setup ## Kills, power cuts, damage, floods and hostile tenants, with a table of what held (ROUNDS=1 to 100; TABLE=docs/durability.md to publish)
 	results=$$(mktemp -d); trap 'rm -rf "$$results"' EXIT; export ROUNDS=$(ROUNDS) ADVERSARY_RESULTS=$$results; status=0; \
-	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal -m adversary tests/adversary tests/faults tests/faults_index tests/index $(ARGS) || status=$$?; \
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal -m adversary tests/adversary tests/archives tests/faults tests/faults_index tests/index $(ARGS) || status=$$?; \
 	write=; [ "$$status" != 0 ] || write='$(if $(TABLE),--write $(TABLE))'; \
 	$(BIN)/python -m tools.adversary_table "$$results" $$write || status=1; exit $$status
 

@@ -31,7 +31,9 @@ hypothesis_settings.load_profile("suite")
 # Folders and files that targets other than `make test` run, and the markers of those targets.
 MARKERS = {
     "adversary": "adversary",
+    "archives/test_interruptions.py": "adversary",
     "benchmarks": "long",
+    "hostile/test_linear_time.py": "long",
     "index/test_differential.py": "long",
     "stores/test_differential.py": "long",
     "stores/test_differential_records.py": "long",

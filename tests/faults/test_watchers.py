@@ -156,7 +156,7 @@ def read_until_it_ends(stream: WatchStream, cursors: list[str], read: list[str])
         return
 
 
-@pytest.mark.slow
+@pytest.mark.adversary
 def test_a_watcher_resumes_after_kills_and_misses_nothing(data_dir: Path) -> None:
     chance = random.Random(20)
     acknowledged: list[str] = []

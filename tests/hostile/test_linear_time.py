@@ -11,7 +11,7 @@ from tests.hostile.texts import UNITS, HostileText, hostile_texts
 SIZE = 512
 "Bytes, and eight times as many: enough to see quadratic work of 10 ns a step."
 TEXTS = [text for text in hostile_texts() if text.suffix and not text.prefix]
-"Every unit once. `make test-long` has the others."
+"Every unit once. The test of large texts has the others."
 
 
 @pytest.fixture(scope="module", autouse=True)
