@@ -82,7 +82,8 @@ public final class Sidecar implements AutoCloseable {
 
     private static Process process(Path folder, Path log) throws IOException {
         List<String> command = new ArrayList<>(command());
-        command.addAll(List.of("serve", "--listen", "127.0.0.1:0", "--health-listen", "", "--http-listen", "", "--index", "off"));
+        command.addAll(List.of(
+                "serve", "--listen", "127.0.0.1:0", "--health-listen", "", "--http-listen", "", "--index", "off"));
         command.addAll(List.of("--data-dir", folder.resolve("data").toString()));
         ProcessBuilder builder = new ProcessBuilder(command).redirectError(log.toFile());
         builder.environment().keySet().removeIf(name -> name.startsWith("MEMSIDECAR_"));
