@@ -14,6 +14,7 @@ from memsidecar.assembly.security import SecurityFiles
 from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.http.application import Page
 from memsidecar.http.exchange import Exchange, HttpResponse
+from memsidecar.layers.background import Lag
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.indexer import TASK as INDEXING
 from memsidecar.metrics import definitions as metrics
@@ -61,7 +62,14 @@ class MetricSources:
 
         def lags() -> Iterator[Point]:
             found = [*layers.episodic.lags(), *(lag for runner in runners for lag in runner.lags())]
-            return samples.lag_points(tasks, found)
+            # What a fact task has read and not extracted yet is in its queue, which the runner does not know.
+            last_lsns, fact_tasks = journal.last_lsns(), layers.derived.fact_tasks
+            queued = [
+                Lag(task.name, namespace, max(0, last_lsn - task.completed_lsn(namespace)), 0.0, "")
+                for task in fact_tasks
+                for namespace, last_lsn in last_lsns.items()
+            ]
+            return samples.lag_points(tasks, [*found, *queued])
 
         found: dict[str, PointSource] = {
             "the index": samples.TableSampler(layers.episodic.tables),

@@ -134,7 +134,10 @@ INDEX_BYTES = _gauge("index_disk_bytes", "Size of the files of the open tables."
 INDEX_FAILURES = _counter("index_maintenance_failures", "Runs of the index's maintenance that failed.")
 
 TASK_LAG_ENTRIES = _gauge(
-    "task_lag_entries", "Log entries by which a task is behind, in the namespace where that is most.", "task"
+    "task_lag_entries",
+    "Log entries after the last one that a task has finished, in the namespace where they are most. Facts wait for "
+    "some turns or a quiet moment, which counts.",
+    "task",
 )
 TASK_LAG_SECONDS = _gauge(
     "task_lag_seconds",

@@ -9,6 +9,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from memsidecar.v1 import context_pb2, memory_pb2
 from memsidecar.v1.message_pb2 import Role
+from tests.http.connect_client import post
 from tests.http.http_client import HttpClient
 from tests.metrics.scrape import HTTP, Scrape, sampled_scrape, scrape
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
@@ -73,6 +74,13 @@ def test_calls_are_counted_with_their_duration_and_errors_with_their_reason(
         1,
         {"rpc_method": COUNT, "rpc_response_status_code": "INVALID_ARGUMENT", "error_type": "INVALID_FIELD"},
     )
+
+
+def test_calls_over_http_are_counted_with_those_over_grpc(sidecar: SidecarProcess, client: Client) -> None:
+    client.memory.Count(memory_pb2.CountRequest(session_id="s"), timeout=CALL_SECONDS)
+    with HttpClient(sidecar.ready["http_listen"]) as http:
+        assert post(http, "Count", b'{"session_id":"s"}').status == 200
+    assert scrape(sidecar).value(f"{DURATION}_count", rpc_method=COUNT) == 2
 
 
 def test_a_stream_is_counted_when_it_ends(sidecar: SidecarProcess, client: Client) -> None:
