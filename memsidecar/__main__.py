@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
+
+import click
 
 from memsidecar import logs
-from memsidecar.cli.mcp_options import SDK_MISSING
-from memsidecar.cli.parser import (
-    CHECK,
-    COMPARE,
-    DOCTOR,
-    EXPORT,
-    IMPORT,
-    MCP,
-    REINDEX,
-    SERVE,
-    SETTINGS,
-    TOKEN,
-    given_flags,
-    parse,
-)
-from memsidecar.cli.token import run_token
+from memsidecar.cli.command import HELP_COLUMNS, PROGRAM, CommandTree, installed_version, loader
+from memsidecar.cli.schema_flags import settings_command
 from memsidecar.domain.errors import SidecarError
-from memsidecar.settings import InvalidSettings, Settings, documentation, load_settings, quiet_native_logs
-
-FAILED = 1
-WRONG_USAGE = 2
+from memsidecar.settings import Settings, quiet_native_logs
 
 
 class AssemblyModule(Protocol):
@@ -46,73 +31,127 @@ class AssemblyModule(Protocol):
         """Rebuild the index, with a progress bar on standard error."""
 
 
-# The commands that call a running sidecar: module and function. Each function returns the exit code.
-_CLIENT_COMMANDS = {
-    CHECK: ("memsidecar.cli.check", "run_check"),
-    EXPORT: ("memsidecar.cli.archive_commands", "run_export"),
-    IMPORT: ("memsidecar.cli.archive_commands", "run_import"),
-    COMPARE: ("memsidecar.cli.compare", "run_compare"),
-}
-
-
-class McpModule(Protocol):
-    """The command of `memsidecar.mcp_server.server`."""
-
-    def run_mcp(self, arguments: Namespace) -> int:
-        """Serve on standard input and output until standard input ends, and return the exit code."""
+class SdkMissing(SidecarError):
+    """The MCP SDK is an optional dependency, and is not installed."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Wrong usage raises SystemExit(2), as argparse does."""
-    arguments = parse(argv)
-    if arguments.command == SETTINGS:
-        print(documentation(), end="")
-        return 0
-    if arguments.command == TOKEN:
-        return run_token(arguments)
-    if arguments.command in _CLIENT_COMMANDS:
-        return _call_sidecar(arguments)
-    if arguments.command == MCP:
-        return _mcp(arguments)
+    """Run one command and return its exit code. Wrong usage raises SystemExit(2)."""
+    # Before a command imports grpc.
+    quiet_native_logs()
     try:
-        settings = load_settings(given_flags(arguments))
-    except InvalidSettings as error:
-        print(f"memsidecar: {error}", file=sys.stderr)
-        return WRONG_USAGE
-    return _run(arguments, settings)
+        code: int | None = command_line().main(argv, PROGRAM, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        raise SystemExit(error.exit_code) from None
+    return code or 0
 
 
-def _run(arguments: Namespace, settings: Settings) -> int:
+def command_line() -> CommandTree:
+    """Return the tree of all commands."""
+    root = CommandTree(
+        PROGRAM,
+        help="Memory for LLM agents, served over gRPC.",
+        params=[_version_option()],
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_COLUMNS},
+    )
+    for name, (summary, load) in _COMMANDS.items():
+        root.add_loader(name, summary, load)
+    return root
+
+
+def _version_option() -> click.Option:
+    def show(context: click.Context, _option: click.Parameter, is_given: bool) -> None:
+        if is_given:
+            print(f"{PROGRAM} {installed_version()}")
+            context.exit()
+
+    return click.Option(
+        ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=show, help="Show the version and exit."
+    )
+
+
+def _run(name: str, settings: Settings) -> int:
     logs.configure(settings.log_format, settings.log_level)
-    quiet_native_logs()
-    assembly = _assembly()
-    commands = {SERVE: assembly.run_serve, DOCTOR: assembly.run_doctor, REINDEX: assembly.run_reindex}
-    try:
-        return commands[arguments.command](settings)
-    except SidecarError as error:
-        print(f"memsidecar: {error}", file=sys.stderr)
-        return FAILED
-
-
-def _mcp(arguments: Namespace) -> int:
-    if find_spec("mcp") is None:
-        print(SDK_MISSING, file=sys.stderr)
-        return FAILED
-    quiet_native_logs()
-    # Imported late: only this command needs the SDK, which is an optional dependency.
-    return cast(McpModule, import_module("memsidecar.mcp_server.server")).run_mcp(arguments)
-
-
-def _assembly() -> AssemblyModule:
     # Imported late: it loads grpc and the tokenizer, for which --help and invalid settings should not wait.
-    return cast(AssemblyModule, import_module("memsidecar.assembly"))
+    assembly = cast(AssemblyModule, import_module("memsidecar.assembly"))
+    commands = {"serve": assembly.run_serve, "doctor": assembly.run_doctor, "reindex": assembly.run_reindex}
+    return commands[name](settings)
 
 
-def _call_sidecar(arguments: Namespace) -> int:
-    quiet_native_logs()
-    module, function = _CLIENT_COMMANDS[arguments.command]
-    # Imported late, for the same reason.
-    return cast(Callable[[Namespace], int], getattr(import_module(module), function))(arguments)
+def _settings_command(name: str, text: str, *examples: str) -> Callable[[], click.Command]:
+    return lambda: settings_command(name, partial(_run, name), text=text, examples=examples)
+
+
+def _mcp() -> click.Command:
+    options: Any = import_module("memsidecar.cli.mcp_options")
+    return cast(click.Command, options.mcp_command(_run_mcp))
+
+
+def _run_mcp(flags: object) -> int:
+    if find_spec("mcp") is None:
+        raise SdkMissing("the MCP SDK is not installed: pip install 'memsidecar[mcp]'")
+    # Imported late: only this command needs the SDK, which is an optional dependency.
+    return cast(int, import_module("memsidecar.mcp_server.server").run_mcp(flags))
+
+
+# For each command its line in the help of `memsidecar`, and the function that loads it.
+_COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
+    "serve": (
+        "Run the sidecar until SIGTERM.",
+        _settings_command(
+            "serve",
+            "Run the sidecar until SIGTERM.\n\nWhen it is ready it prints one line of JSON with its addresses.",
+            "memsidecar serve",
+            "memsidecar serve --listen unix:/run/memsidecar.sock --data-dir /var/lib/memsidecar",
+        ),
+    ),
+    "settings": (
+        "Print every setting with its names, default and reason, as Markdown.",
+        loader("memsidecar.cli.schema_flags", "print_settings"),
+    ),
+    "token": (
+        "Make tokens for an access file, and show what they grant.",
+        loader("memsidecar.cli.token", "token"),
+    ),
+    "check": (
+        "Call a running sidecar once as an agent would, and report the outcome.",
+        loader("memsidecar.cli.check", "check"),
+    ),
+    "mcp": (
+        "Serve the memory to a desktop agent: the tools of an MCP server, over standard input and output.",
+        _mcp,
+    ),
+    "export": (
+        "Write an archive of a namespace, a user or a session of a running sidecar.",
+        loader("memsidecar.cli.archive_commands", "export"),
+    ),
+    "import": (
+        "Store an archive, or the chats of another system, in a running sidecar.",
+        loader("memsidecar.cli.archive_commands", "import_file"),
+    ),
+    "compare": (
+        "Call every read RPC of two running sidecars, and report what differs.",
+        loader("memsidecar.cli.compare", "compare"),
+    ),
+    "doctor": (
+        "Check a data directory while no sidecar runs on it.",
+        _settings_command(
+            "doctor",
+            "Check a data directory while no sidecar runs on it.",
+            "memsidecar doctor --data-dir /var/lib/memsidecar",
+        ),
+    ),
+    "reindex": (
+        "Rebuild the index from the journal while no sidecar runs on it.",
+        _settings_command(
+            "reindex",
+            "Rebuild the index from the journal while no sidecar runs on it.",
+            "memsidecar reindex --data-dir /var/lib/memsidecar",
+        ),
+    ),
+}
 
 
 if __name__ == "__main__":

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from argparse import Namespace
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
 import grpc
 from google.protobuf.json_format import MessageToJson
 from tqdm import tqdm
 
-from memsidecar.cli.archive_file import STANDARD, ArchiveWriter, FileProblem
-from memsidecar.cli.archive_source import ArchiveSource, LocatedRecord
-from memsidecar.cli.check import FAILED, WRONG_USAGE, credentials, error_details, open_channel
-from memsidecar.cli.client_options import ClientOptions, UsageError, client_options
+from memsidecar.cli.archive_file import STANDARD, ArchiveWriter
+from memsidecar.cli.archive_source import AUTO, FORMATS, ArchiveSource
+from memsidecar.cli.check import credentials, error_details, open_channel
+from memsidecar.cli.client_options import ClientFlags, ClientOptions, client_options, with_client_flags
+from memsidecar.cli.command import SidecarCommand
+from memsidecar.cli.outbox import Outbox
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import session_pb2_grpc
-from memsidecar.v1.session_pb2 import ArchiveRecord, ExportRequest, ImportRequest, ImportResponse
+from memsidecar.v1.session_pb2 import ExportRequest, ImportResponse
 
-MAX_UNACKNOWLEDGED = 1_000
-"Records that are sent before the sidecar has acknowledged earlier ones. They are kept, to be sent again."
-MAX_UNACKNOWLEDGED_BYTES = 8 << 20
-INTERRUPTED = 130
 _RATE_LIMITED = "RATE_LIMITED"
 PAUSE_SECONDS = 0.5
 
@@ -73,52 +69,52 @@ def is_transient(error: grpc.RpcError) -> bool:
     return error.code() == grpc.StatusCode.UNAVAILABLE or error_details(error).reason == _RATE_LIMITED
 
 
-def run_export(arguments: Namespace) -> int:
-    """Write an archive, and return the exit code."""
-    return _run("export", lambda: _export(arguments))
-
-
-def run_import(arguments: Namespace) -> int:
-    """Import a file, and return the exit code."""
-    return _run("import", lambda: _import(arguments))
-
-
-def _run(name: str, command: Any) -> int:
-    try:
-        print(command(), file=sys.stderr)
-    except (UsageError, FileProblem, TransferFailed) as error:
-        print(f"memsidecar {name}: {error}", file=sys.stderr)
-        return WRONG_USAGE if isinstance(error, UsageError) else FAILED
-    except BrokenPipeError:
-        return FAILED
-    except KeyboardInterrupt:
-        print(f"memsidecar {name}: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    return 0
-
-
 def _progress_bar(description: str, initial: int = 0) -> Any:
     return tqdm(desc=description, unit=" records", initial=initial, disable=None, file=sys.stderr)
 
 
-def _export(arguments: Namespace) -> str:
-    options = client_options(arguments, client_environment())
-    request = ExportRequest(namespace=options.namespace, user_id=arguments.user, session_id=arguments.session)
+_WAIT = "Seconds without progress, while the sidecar is unavailable, after which the command fails."
+
+
+@click.command(
+    cls=SidecarCommand,
+    examples=(
+        "memsidecar export --out memory.jsonl.gz",
+        "memsidecar export --user ann --out - | grep Lisbon",
+        "memsidecar export --out memory.jsonl.gz --resume",
+    ),
+)
+@click.option("--user", default="", metavar="USER", help="Export this user only.")
+@click.option("--session", default="", metavar="SESSION", help="Export this session only.")
+@click.option(
+    "--out",
+    required=True,
+    metavar="FILE",
+    help="The archive to write: JSON lines, compressed if the name ends in .gz. - is standard output. While it is "
+    "incomplete, it is named FILE.partial.",
+)
+@click.option("--resume", is_flag=True, help="Continue the export whose FILE.partial an interruption has left.")
+@with_client_flags(namespace="Export this namespace.", timeout=_WAIT)
+def export(flags: ClientFlags, user: str, session: str, out: str, resume: bool) -> None:
+    """Write an archive of a namespace, a user or a session of a running sidecar."""
+    options = client_options(flags, client_environment())
+    request = ExportRequest(namespace=options.namespace, user_id=user, session_id=session)
     stub = ArchiveStub(options)
-    if arguments.out == STANDARD:
-        return f"exported {_export_to_stdout(stub, request)} records"
-    scope = ", ".join([f"namespace {options.namespace}", *_named(arguments)])
-    writer = ArchiveWriter(Path(arguments.out), scope, resume=arguments.resume)
+    if out == STANDARD:
+        _report(f"exported {_export_to_stdout(stub, request)} records")
+        return
+    named = [f"{name} {value}" for name, value in (("user", user), ("session", session)) if value]
+    writer = ArchiveWriter(Path(out), ", ".join([f"namespace {options.namespace}", *named]), resume=resume)
     try:
         _export_to_file(stub, request, writer)
     finally:
         writer.close()
-    return f"exported {writer.checkpoint.records} records to {arguments.out}"
+    _report(f"exported {writer.checkpoint.records} records to {out}")
 
 
-def _named(arguments: Namespace) -> list[str]:
-    given = (("user", arguments.user), ("session", arguments.session))
-    return [f"{name} {value}" for name, value in given if value]
+def _report(outcome: str) -> None:
+    # Standard output may be the archive.
+    print(outcome, file=sys.stderr)
 
 
 def _export_to_file(stub: ArchiveStub, request: ExportRequest, writer: ArchiveWriter) -> None:
@@ -158,103 +154,56 @@ def _export_to_stdout(stub: ArchiveStub, request: ExportRequest) -> int:
     return count
 
 
-@dataclass
-class Outbox:
-    """The records of a file that are not acknowledged yet. A new stream sends them again, then the rest.
+@click.command(
+    name="import",
+    cls=SidecarCommand,
+    examples=(
+        "memsidecar import memory.jsonl.gz --namespace copy",
+        "memsidecar import conversations.json --format chatgpt --user ann",
+        "zcat memory.jsonl.gz | memsidecar import -",
+    ),
+)
+@click.argument("file", metavar="FILE")
+@click.option("--user", default="", metavar="USER", help="The user of conversations that name none. Not for archives.")
+@click.option(
+    "--session",
+    default="",
+    metavar="SESSION",
+    help="The session of conversations that name none. Not for archives. Default: the name of the file.",
+)
+@click.option(
+    "--format",
+    "file_format",
+    default=AUTO,
+    metavar="FORMAT",
+    help=f"One of {', '.join(FORMATS)}. Default: auto, which looks at the beginning of the file.",
+)
+@click.option(
+    "--override-erasures",
+    is_flag=True,
+    help="Also import what was erased in this sidecar with DeleteSession, ForgetMessage or ForgetUser.",
+)
+@with_client_flags(namespace="Import into this namespace.", timeout=_WAIT)
+def import_file(
+    flags: ClientFlags, file: str, *, user: str, session: str, file_format: str, override_erasures: bool
+) -> None:
+    """Store an archive, or the chats of another system, in a running sidecar.
 
-    One thread reads the file, ahead of the stream. No lock is held while it waits for standard input.
+    FILE is the file to import, compressed or not. - is standard input.
     """
-
-    records: Iterator[LocatedRecord]
-    namespace: str
-    override_erasures: bool
-    problem: BaseException | None = None
-    _unacknowledged: deque[tuple[int, ImportRequest]] = field(default_factory=deque)
-    _bytes: int = 0
-    _sent: int = 0
-    "How many of them the newest stream has sent."
-    _stream: int = 0
-    _is_complete: bool = False
-    _is_ended: bool = False
-    _changed: threading.Condition = field(default_factory=threading.Condition)
-
-    def start(self) -> None:
-        """Begin to read. The thread does not keep the process from ending: a read may last forever."""
-        threading.Thread(target=self._read, name="archive-reader", daemon=True).start()
-
-    def _read(self) -> None:
-        try:
-            for number, record in self.records:
-                if not self._put(number, record):
-                    return
-        except FileProblem as problem:
-            self.problem = problem
-        finally:
-            with self._changed:
-                self._is_complete = True
-                self._changed.notify_all()
-
-    def _put(self, number: int, record: ArchiveRecord) -> bool:
-        """Add a record when there is room for it; return whether more are wanted."""
-        request = ImportRequest(namespace=self.namespace, record=record, override_erasures=self.override_erasures)
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_ended or not self._is_full())
-            self._unacknowledged.append((number, request))
-            self._bytes += request.ByteSize()
-            self._changed.notify_all()
-            return not self._is_ended
-
-    def _is_full(self) -> bool:
-        return len(self._unacknowledged) >= MAX_UNACKNOWLEDGED or self._bytes > MAX_UNACKNOWLEDGED_BYTES
-
-    def requests(self) -> Iterator[ImportRequest]:
-        """Yield the requests of a new stream. Called on a thread of gRPC; an older stream ends."""
-        with self._changed:
-            self._stream += 1
-            self._sent = 0
-            stream = self._stream
-            self._changed.notify_all()
-        while (request := self._next(stream)) is not None:
-            yield request
-
-    def _next(self, stream: int) -> ImportRequest | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_complete or stream != self._stream or self._has_unsent())
-            if stream != self._stream or not self._has_unsent():
-                return None
-            self._sent += 1
-            return self._unacknowledged[self._sent - 1][1]
-
-    def _has_unsent(self) -> bool:
-        return self._sent < len(self._unacknowledged)
-
-    def acknowledge(self, count: int) -> None:
-        with self._changed:
-            for _ in range(count):
-                self._bytes -= self._unacknowledged.popleft()[1].ByteSize()
-            self._sent -= count
-            self._changed.notify_all()
-
-    def end(self) -> None:
-        """End all streams, and the thread that reads as soon as it has read a record."""
-        with self._changed:
-            self._is_ended = True
-            self._stream += 1
-            self._changed.notify_all()
-
-    @property
-    def first_line(self) -> int:
-        """The line of the first record that is not acknowledged; 0 if there is none."""
-        with self._changed:
-            return self._unacknowledged[0][0] if self._unacknowledged else 0
+    options = client_options(flags, client_environment())
+    outbox = Outbox(ArchiveSource(file, file_format, user, session).open(), options.namespace, override_erasures)
+    total = _import(file, outbox, ArchiveStub(options))
+    if outbox.problem is not None:
+        raise outbox.problem
+    _report(
+        f"imported {total.durable_count} records: {total.duplicate_count} were there already, "
+        f"{total.forgotten_count} were left out because they had been erased"
+    )
 
 
-def _import(arguments: Namespace) -> str:
-    options = client_options(arguments, client_environment())
-    source = ArchiveSource(arguments.file, arguments.format, arguments.user, arguments.session)
-    outbox = Outbox(source.open(), options.namespace, arguments.override_erasures)
+def _import(file: str, outbox: Outbox, stub: ArchiveStub) -> ImportResponse:
     total = ImportResponse()
-    stub = ArchiveStub(options)
 
     def transfer(sessions: Any, metadata: Any) -> None:
         before = ImportResponse()
@@ -269,7 +218,7 @@ def _import(arguments: Namespace) -> str:
             stub.progressed()
 
     def place() -> str:
-        return f"{arguments.file}, line {outbox.first_line}: " if outbox.first_line else ""
+        return f"{file}, line {outbox.first_line}: " if outbox.first_line else ""
 
     with _progress_bar("importing") as bar:
         outbox.start()
@@ -277,9 +226,4 @@ def _import(arguments: Namespace) -> str:
             stub.run(transfer, place)
         finally:
             outbox.end()
-    if outbox.problem is not None:
-        raise outbox.problem
-    return (
-        f"imported {total.durable_count} records: {total.duplicate_count} were there already, "
-        f"{total.forgotten_count} were left out because they had been erased"
-    )
+    return total

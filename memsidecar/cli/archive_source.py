@@ -16,14 +16,14 @@ from typing import Any, BinaryIO, cast
 from google.protobuf.json_format import Parse, ParseError
 
 from memsidecar.cli.archive_file import STANDARD, FileProblem, open_input, read_lines
-from memsidecar.cli.archive_options import FORMATS
 from memsidecar.cli.chat_formats import read_anthropic, read_chatgpt, read_langchain, read_openai, read_plain
-from memsidecar.cli.client_options import UsageError
+from memsidecar.cli.command import UsageError
 from memsidecar.cli.foreign_chat import INVALID_UNICODE, ForeignChat, WrongFormat, first_text
 from memsidecar.v1.session_pb2 import ArchiveRecord
 
 NEWEST_VERSION = 1
 "The newest version of the records of archives."
+FORMATS = ("auto", "memsidecar", "openai", "anthropic", "langchain", "chatgpt", "jsonl")
 AUTO, MEMSIDECAR, OPENAI, ANTHROPIC, LANGCHAIN, CHATGPT, JSONL = FORMATS
 _READERS: dict[str, Callable[[Any], ForeignChat]] = {
     OPENAI: read_openai,

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import click
 import grpc
 from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
-from memsidecar.cli.client_options import ClientOptions, UsageError, client_options
+from memsidecar.cli.client_options import ClientFlags, ClientOptions, client_options, with_client_flags
+from memsidecar.cli.command import SidecarCommand
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import context_pb2, memory_pb2, memory_pb2_grpc, session_pb2, session_pb2_grpc
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-
-FAILED = 1
-WRONG_USAGE = 2
 
 SERVICE = "memsidecar.v1.MemoryService"
 BUDGET_TOKENS = 1_000
@@ -62,16 +59,17 @@ class CheckFailed(SidecarError):
     """The sidecar did not respond as expected."""
 
 
-def run_check(arguments: Namespace) -> int:
-    """Run the check and return the exit code. Steps are printed on standard output, errors on standard error."""
-    try:
-        options = client_options(arguments, client_environment())
-        with open_channel(options) as channel:
-            _check(options, channel)
-    except (UsageError, CheckFailed) as error:
-        print(f"memsidecar check: {error}", file=sys.stderr)
-        return WRONG_USAGE if isinstance(error, UsageError) else FAILED
-    return 0
+@click.command(cls=SidecarCommand, examples=("memsidecar check", "memsidecar check --timeout 5 --namespace tests"))
+@with_client_flags(namespace="Where to add.", timeout="Seconds to wait until the sidecar is ready.")
+def check(flags: ClientFlags) -> None:
+    """Call a running sidecar once as an agent would, and report the outcome.
+
+    It waits until the sidecar is ready, adds a message to a session of its own, builds a context, and deletes the
+    session.
+    """
+    options = client_options(flags, client_environment())
+    with open_channel(options) as channel:
+        _check(options, channel)
 
 
 def open_channel(options: ClientOptions) -> grpc.Channel:

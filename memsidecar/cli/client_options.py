@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
-from memsidecar.domain.errors import SidecarError
+import click
+
+from memsidecar.cli.command import UsageError
 from memsidecar.domain.network_address import LOCALHOST, UNIX_SCHEME
 from memsidecar.settings.client import (
     ADDRESS_VARIABLE,
@@ -36,8 +40,21 @@ _FILES = {
 }
 
 
-class UsageError(SidecarError):
-    """The flags cannot be used together, or would be unsafe."""
+Command = Callable[..., int | None]
+
+
+@dataclass(frozen=True)
+class ClientFlags:
+    """The flags of a command that calls a sidecar, as given; None if not given."""
+
+    address: str | None
+    token_file: Path | None
+    ca_file: Path | None
+    certificate_file: Path | None
+    key_file: Path | None
+    insecure: bool
+    namespace: str
+    timeout: float
 
 
 @dataclass(frozen=True)
@@ -54,29 +71,67 @@ class ClientOptions:
     key: bytes | None = None
 
 
-def add_client_flags(command: ArgumentParser) -> None:
-    """Add the flags for the address and the credentials."""
-    command.add_argument(
+def with_client_flags(
+    *,
+    namespace: str = "Call for this namespace.",
+    timeout: str = "Seconds that a call may take.",
+    default_timeout: float = 30.0,
+) -> Callable[[Command], Command]:
+    """Give a command the flags for address, credentials, namespace and timeout, as its first argument ClientFlags.
+
+    The texts are the help of --namespace and --timeout.
+    """
+    options = [
+        *_connection_options(),
+        click.option("--namespace", default="default", metavar="NAMESPACE", help=f"{namespace} Default: default."),
+        click.option(
+            "--timeout",
+            type=parse_seconds,
+            default=default_timeout,
+            metavar="SECONDS",
+            help=f"{timeout} Default: {default_timeout:g}.",
+        ),
+    ]
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def call(**given: Any) -> int | None:
+            flags = ClientFlags(**{field.name: given.pop(field.name) for field in fields(ClientFlags)})
+            return command(flags, **given)
+
+        for option in reversed(options):
+            call = option(call)
+        return call
+
+    return decorate
+
+
+def _connection_options() -> list[Any]:
+    address = click.option(
         "--address",
         type=_target,
         metavar="ADDRESS",
         help=f"The running sidecar: host:port or unix:/path. Default: {DEFAULT_ADDRESS}. [{ADDRESS_VARIABLE}]",
     )
-    for name, text in _FILES.items():
-        command.add_argument(f"--{name.replace('_', '-')}", type=Path, metavar="FILE", help=text)
-    command.add_argument(
+    insecure = click.option(
         "--insecure",
-        action="store_true",
+        is_flag=True,
         help="Send the token even where the network can read it: without TLS, beyond loopback and unix sockets.",
     )
+    return [address, *(file_option(name, text) for name, text in _FILES.items()), insecure]
 
 
-def client_options(arguments: Namespace, environment: ClientEnvironment) -> ClientOptions:
+def file_option(name: str, text: str) -> Callable[[Command], Command]:
+    """Return an option that takes the path of a file."""
+    return click.option(f"--{name.replace('_', '-')}", type=click.Path(path_type=Path), metavar="FILE", help=text)
+
+
+def client_options(flags: ClientFlags, environment: ClientEnvironment) -> ClientOptions:
     """Return the options of flags and environment, with the contents of their files. Raises UsageError."""
-    target = arguments.address or _target_from(environment)
-    token = read_token_text(arguments.token_file, environment)
-    ca_file, certificate_file, key_file, tls = _tls(arguments, environment)
-    if token and not (tls or arguments.insecure or _is_local(target)):
+    target = flags.address or _target_from(environment)
+    token = read_token_text(flags.token_file, environment)
+    ca_file, certificate_file, key_file, tls = _tls(flags, environment)
+    if token and not (tls or flags.insecure or _is_local(target)):
         raise UsageError(f"the token would go to {target} for all to read: give --ca-file, or --insecure")
     if bool(certificate_file) != bool(key_file):
         raise UsageError("--certificate-file and --key-file go together")
@@ -84,8 +139,8 @@ def client_options(arguments: Namespace, environment: ClientEnvironment) -> Clie
         raise UsageError("--certificate-file is of no use without --ca-file")
     return ClientOptions(
         target=target,
-        namespace=arguments.namespace,
-        ready_seconds=arguments.timeout,
+        namespace=flags.namespace,
+        ready_seconds=flags.timeout,
         token=token,
         tls=tls,
         ca=_content(ca_file),
@@ -94,11 +149,11 @@ def client_options(arguments: Namespace, environment: ClientEnvironment) -> Clie
     )
 
 
-def _tls(arguments: Namespace, environment: ClientEnvironment) -> tuple[Path | None, Path | None, Path | None, bool]:
+def _tls(flags: ClientFlags, environment: ClientEnvironment) -> tuple[Path | None, Path | None, Path | None, bool]:
     """Return the files, and whether to use TLS: by the flags or, without any of them, by the environment."""
-    given = (arguments.ca_file, arguments.certificate_file, arguments.key_file)
+    given = (flags.ca_file, flags.certificate_file, flags.key_file)
     if any(given):
-        return *given, arguments.ca_file is not None
+        return *given, flags.ca_file is not None
     ca, certificate, key = (
         Path(file) if file else None
         for file in (environment.ca_file, environment.certificate_file, environment.key_file)
@@ -113,13 +168,13 @@ def _tls(arguments: Namespace, environment: ClientEnvironment) -> tuple[Path | N
 def _target_from(environment: ClientEnvironment) -> str:
     try:
         return _target(environment.address)
-    except ArgumentTypeError as error:
+    except ValueError as error:
         raise UsageError(f"{ADDRESS_VARIABLE} = {error}") from None
 
 
 def _target(given: str) -> str:
     if not _TARGET.fullmatch(given):
-        raise ArgumentTypeError(f"{given!r} is neither host:port nor unix:/path")
+        raise ValueError(f"{given!r} is neither host:port nor unix:/path")
     return given
 
 
@@ -129,7 +184,7 @@ def parse_seconds(given: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 86_400:
-        raise ArgumentTypeError(f"{given!r} is no number of seconds from 0 up to 86400")
+        raise ValueError(f"{given!r} is no number of seconds from 0 up to 86400")
     return number
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-import sys
-from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product, zip_longest
+from pathlib import Path
 from typing import Any
 
+import click
 import grpc
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message as Proto
 
-from memsidecar.cli.check import FAILED, WRONG_USAGE, credentials, open_channel
-from memsidecar.cli.client_options import UsageError, client_options
+from memsidecar.cli.check import credentials, open_channel
+from memsidecar.cli.client_options import ClientFlags, client_options, file_option, with_client_flags
+from memsidecar.cli.command import FAILED, SidecarCommand
+from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import context_pb2, knowledge_pb2_grpc, memory_pb2_grpc, session_pb2_grpc
 from memsidecar.v1 import knowledge_pb2 as knowledge
@@ -41,6 +43,10 @@ _PAGE_TOKEN = "nextPageToken"
 _SCORE_TOLERANCE = 1e-4
 
 Request = Callable[..., Proto]
+
+
+class ComparisonFailed(SidecarError):
+    """A read RPC failed."""
 
 
 @dataclass(frozen=True)
@@ -199,14 +205,29 @@ def _is_later_score(path: str, left: Any, right: Any) -> bool:
     return is_score and math.isclose(left, right, rel_tol=_SCORE_TOLERANCE)
 
 
-def run_compare(arguments: Namespace) -> int:
-    """Print the differences, and return 1 if there are any."""
-    try:
-        options = client_options(arguments, client_environment())
-        other = client_options(_other(arguments), client_environment())
-    except UsageError as error:
-        print(f"memsidecar compare: {error}", file=sys.stderr)
-        return WRONG_USAGE
+@click.command(
+    cls=SidecarCommand,
+    examples=("memsidecar compare --other-address 127.0.0.1:7600 --other-namespace copy",),
+)
+@click.option("--other-address", required=True, metavar="ADDRESS", help="The sidecar to compare with.")
+@click.option("--other-namespace", metavar="NAMESPACE", help="The namespace there. Default: that of --namespace.")
+@file_option("other_token_file", "The token for it. Default: that of --token-file.")
+@with_client_flags(namespace="Compare this namespace.", timeout="Seconds to wait for a sidecar that is unavailable.")
+def compare(flags: ClientFlags, other_address: str, other_namespace: str | None, other_token_file: Path | None) -> int:
+    """Call every read RPC of two running sidecars, and report what differs.
+
+    The exit code is 1 if anything does.
+    """
+    options = client_options(flags, client_environment())
+    other = client_options(
+        replace(
+            flags,
+            address=other_address,
+            namespace=other_namespace or flags.namespace,
+            token_file=other_token_file or flags.token_file,
+        ),
+        client_environment(),
+    )
     with ExitStack() as opened:
         readers = [
             SidecarReader(opened.enter_context(open_channel(each)), each.token, each.namespace)
@@ -216,20 +237,9 @@ def run_compare(arguments: Namespace) -> int:
         try:
             count = _print(comparison.differences())
         except grpc.RpcError as error:
-            print(f"memsidecar compare: {error.code().name}: {error.details()}", file=sys.stderr)
-            return FAILED
+            raise ComparisonFailed(f"{error.code().name}: {error.details()}") from None
     print(f"{count} differences" if count else f"equal: {_counted(comparison.left)}")
     return FAILED if count else 0
-
-
-def _other(arguments: Namespace) -> Namespace:
-    """Return the arguments for the other sidecar."""
-    given = {
-        "address": arguments.other_address,
-        "namespace": arguments.other_namespace or arguments.namespace,
-        "token_file": arguments.other_token_file or arguments.token_file,
-    }
-    return Namespace(**vars(arguments) | given)
 
 
 def _counted(reader: SidecarReader) -> str:

@@ -4,125 +4,141 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import click
 
 from memsidecar.access.access_file import append_lines, parse_access_file, read_access_file, token_lines
 from memsidecar.access.bearer_token import new_token, read_token
 from memsidecar.access.policy import ROLE_NAMES, AccessRole, NamespaceLimits, StoredToken
+from memsidecar.cli.command import FAILED, CommandTree
 from memsidecar.domain.errors import InvalidField, SidecarError
 from memsidecar.domain.ids import check_id
 
-FAILED = 1
 _DAYS = re.compile(r"([0-9]{1,5})d")
 
 
-def add_token_commands(command: ArgumentParser) -> None:
-    """Add the subcommands of `memsidecar token`."""
-    actions: _SubParsersAction[ArgumentParser] = command.add_subparsers(dest="action", required=True, metavar="action")
-    _add_new(actions)
-    _add_list(actions)
-    _add_check(actions)
-
-
-def run_token(arguments: Namespace) -> int:
-    """Run a subcommand and return the exit code. Errors are printed on standard error."""
+def _id(given: str) -> str:
     try:
-        return {"new": _new, "list": _list, "check": _check}[arguments.action](arguments)
-    except (SidecarError, OSError) as error:
-        print(f"memsidecar: {error}", file=sys.stderr)
-        return FAILED
+        return check_id("", given)
+    except InvalidField as error:
+        raise ValueError(error.problem) from None
 
 
-def _add_new(actions: _SubParsersAction[ArgumentParser]) -> None:
-    new = actions.add_parser(
-        "new",
-        help="Make a token.",
-        description="Make a token. It is printed on standard output, once; the access file gets only its hash.",
-        allow_abbrev=False,
-    )
-    new.add_argument("--name", required=True, type=_id, metavar="NAME", help="Whose it is, for the audit log.")
-    new.add_argument(
-        "--namespace",
-        required=True,
-        action="append",
-        dest="namespaces",
-        type=_id,
-        metavar="NAMESPACE",
-        help="Where it is good; may be given more than once. * is every namespace.",
-    )
-    new.add_argument(
-        "--role",
-        required=True,
-        choices=ROLE_NAMES,
-        help="What it may do: read; write, too; or also erase and look across all users of a namespace (admin).",
-    )
-    new.add_argument(
-        "--expires",
-        type=_expiry,
-        metavar="WHEN",
-        help="When it ends: a number of days such as 90d, or a date or time such as 2027-01-31. Default: never.",
-    )
-    new.add_argument(
-        "--access-file",
-        type=Path,
-        metavar="FILE",
-        help="File to add it to. Default: its lines are shown on standard error, to be added by hand.",
-    )
+def _expiry(given: str) -> datetime:
+    days = _DAYS.fullmatch(given)
+    if days:
+        return datetime.now(UTC) + timedelta(days=int(days[1]))
+    try:
+        time = datetime.fromisoformat(given)
+    except ValueError:
+        raise ValueError(f"{given!r} is neither days such as 90d nor a date such as 2027-01-31") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _add_list(actions: _SubParsersAction[ArgumentParser]) -> None:
-    text = "Check an access file and show the callers that it lets in."
-    action = actions.add_parser("list", help=text, description=text, allow_abbrev=False)
-    action.add_argument("--access-file", type=Path, required=True, metavar="FILE")
+_PATH = click.Path(path_type=Path)
 
 
-def _add_check(actions: _SubParsersAction[ArgumentParser]) -> None:
-    text = "Say whose token it is and what it may do. The token is read from --token-file, or from standard input."
-    action = actions.add_parser("check", help=text, description=text, allow_abbrev=False)
-    action.add_argument("--access-file", type=Path, required=True, metavar="FILE")
-    action.add_argument("--token-file", type=Path, metavar="FILE")
+@click.group(cls=CommandTree, no_args_is_help=True)
+def token() -> None:
+    """Make tokens for an access file, and show what they grant."""
 
 
-def _new(arguments: Namespace) -> int:
-    token = new_token()
-    lines = token_lines(
-        token, arguments.name, arguments.namespaces, AccessRole[arguments.role.upper()], arguments.expires
-    )
-    if arguments.access_file:
-        append_lines(arguments.access_file, lines)
+@token.command(
+    name="new",
+    examples=(
+        "memsidecar token new --name agent --namespace default --role write --access-file access.toml > agent.token",
+        "memsidecar token new --name reader --namespace '*' --role read --expires 90d",
+    ),
+)
+@click.option("--name", required=True, type=_id, metavar="NAME", help="Whose it is, for the audit log.")
+@click.option(
+    "--namespace",
+    "namespaces",
+    required=True,
+    multiple=True,
+    type=_id,
+    metavar="NAMESPACE",
+    help="Where it is good; may be given more than once. * is every namespace.",
+)
+@click.option(
+    "--role",
+    required=True,
+    type=click.Choice(ROLE_NAMES),
+    help="What it may do: read; write, too; or also erase and look across all users of a namespace (admin).",
+)
+@click.option(
+    "--expires",
+    type=_expiry,
+    metavar="WHEN",
+    help="When it ends: a number of days such as 90d, or a date or time such as 2027-01-31. Default: never.",
+)
+@click.option(
+    "--access-file",
+    type=_PATH,
+    metavar="FILE",
+    help="File to add it to. Default: its lines are shown on standard error, to be added by hand.",
+)
+def new(name: str, namespaces: Sequence[str], role: str, expires: datetime | None, access_file: Path | None) -> None:
+    """Make a token. It is printed on standard output, once; the access file gets only its hash."""
+    made = new_token()
+    lines = token_lines(made, name, namespaces, AccessRole[role.upper()], expires)
+    if access_file:
+        with _named_problem():
+            append_lines(access_file, lines)
     else:
         print(f"Add to the access file:\n\n{lines}", file=sys.stderr)
-    print(token.text)
-    return 0
+    print(made.text)
 
 
-def _list(arguments: Namespace) -> int:
-    read_access_file(arguments.access_file, NamespaceLimits())
-    file = parse_access_file(arguments.access_file)
-    for token in file.tokens:
-        print(f"token {token.id}: {_granted(token.caller.name, token.role, token.namespaces)}{_end(token.expires)}")
+@token.command(name="list", examples=("memsidecar token list --access-file access.toml",))
+@click.option("--access-file", type=_PATH, required=True, metavar="FILE", help="The access file.")
+def list_tokens(access_file: Path) -> None:
+    """Check an access file and show the callers that it lets in."""
+    with _named_problem():
+        read_access_file(access_file, NamespaceLimits())
+        file = parse_access_file(access_file)
+    for known in file.tokens:
+        print(f"token {known.id}: {_granted(known.caller.name, known.role, known.namespaces)}{_end(known.expires)}")
     for certificate in file.certificates:
         name = certificate.certificate_name
         granted = _granted(certificate.name, certificate.role, certificate.namespaces)
         print(f"certificate {name.kind}:{name.name}: {granted}")
     if not file.tokens and not file.certificates:
         print("it grants no access")
-    return 0
 
 
-def _check(arguments: Namespace) -> int:
-    policy = read_access_file(arguments.access_file, NamespaceLimits())
-    text = (arguments.token_file.read_text() if arguments.token_file else sys.stdin.read()).strip()
+@token.command(name="check", examples=("memsidecar token check --access-file access.toml --token-file agent.token",))
+@click.option("--access-file", type=_PATH, required=True, metavar="FILE", help="The access file.")
+@click.option("--token-file", type=_PATH, metavar="FILE", help="The token. Default: standard input.")
+def check_token(access_file: Path, token_file: Path | None) -> int:
+    """Say whose token it is and what it may do. The token is read from --token-file, or from standard input."""
+    with _named_problem():
+        policy = read_access_file(access_file, NamespaceLimits())
+        text = (token_file.read_text() if token_file else sys.stdin.read()).strip()
     caller = policy.by_token(text, datetime.now(UTC))
-    token = read_token(text)
-    known = policy.tokens.get(token.id) if token else None
+    read = read_token(text)
+    known = policy.tokens.get(read.id) if read else None
     if caller is None or known is None:
         print(f"not valid: {_why_not(known)}")
         return FAILED
     print(f"valid: {_granted(caller.name, caller.role, caller.namespaces)}{_end(known.expires)}")
     return 0
+
+
+class UnusableFile(SidecarError):
+    """An access file or a token cannot be read, or not be written."""
+
+
+@contextmanager
+def _named_problem() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UnusableFile(str(error)) from None
 
 
 def _why_not(known: StoredToken | None) -> str:
@@ -141,21 +157,3 @@ def _end(expires: datetime | None) -> str:
     if expires is None:
         return ""
     return f", {'expired' if expires <= datetime.now(UTC) else 'until'} {expires.isoformat()}"
-
-
-def _id(given: str) -> str:
-    try:
-        return check_id("", given)
-    except InvalidField as error:
-        raise ArgumentTypeError(error.problem) from None
-
-
-def _expiry(given: str) -> datetime:
-    days = _DAYS.fullmatch(given)
-    if days:
-        return datetime.now(UTC) + timedelta(days=int(days[1]))
-    try:
-        time = datetime.fromisoformat(given)
-    except ValueError:
-        raise ArgumentTypeError(f"{given!r} is neither days such as 90d nor a date such as 2027-01-31") from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

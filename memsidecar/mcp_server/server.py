@@ -6,10 +6,8 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 import time
 import traceback
-from argparse import Namespace
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,9 +27,8 @@ from mcp_types import Tool as ListedTool
 from pydantic import ValidationError
 
 from memsidecar import logs
-from memsidecar.cli.client_options import UsageError
-from memsidecar.cli.mcp_options import McpOptions, mcp_options
-from memsidecar.cli.parser import installed_version
+from memsidecar.cli.command import installed_version
+from memsidecar.cli.mcp_options import McpFlags, McpOptions, mcp_options
 from memsidecar.mcp_server.context_tools import CONTEXT_TOOLS
 from memsidecar.mcp_server.document_tools import DOCUMENT_TOOLS
 from memsidecar.mcp_server.errors import INTERNAL, ToolError, invalid_arguments
@@ -134,13 +131,9 @@ def _log_bug(tool: Tool[Any, Any], error: Exception) -> None:
     logs.event(log, logging.ERROR, "bug", tool=tool.name, error=type(error).__name__, places=places)
 
 
-def run_mcp(arguments: Namespace) -> int:
-    """Serve until standard input ends, and return the exit code. Errors are printed on standard error."""
-    try:
-        options = mcp_options(arguments, client_environment())
-    except UsageError as error:
-        print(f"memsidecar mcp: {error}", file=sys.stderr)
-        return WRONG_USAGE
+def run_mcp(flags: McpFlags) -> int:
+    """Serve until standard input ends, and return the exit code. Raises UsageError."""
+    options = mcp_options(flags, client_environment())
     logs.configure("text", "info")
     # Log lines of the SDK may contain text of a conversation. Failures are logged here.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)

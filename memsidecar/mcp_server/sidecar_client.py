@@ -11,7 +11,8 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from memsidecar.cli.client_options import ClientOptions, UsageError
+from memsidecar.cli.client_options import ClientOptions
+from memsidecar.cli.command import UsageError
 from memsidecar.cli.mcp_options import McpOptions
 from memsidecar.domain.errors import StartRefused
 from memsidecar.mcp_server.errors import NOT_STARTED, STARTING, ToolError, error_for_call

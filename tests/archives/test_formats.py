@@ -15,8 +15,7 @@ from google.protobuf.json_format import ParseDict
 
 from memsidecar.api.archive_record import VERSIONS
 from memsidecar.cli.archive_file import FileProblem, open_input
-from memsidecar.cli.archive_options import FORMATS
-from memsidecar.cli.archive_source import NEWEST_VERSION, ArchiveSource
+from memsidecar.cli.archive_source import FORMATS, NEWEST_VERSION, ArchiveSource
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message
 from memsidecar.v1.session_pb2 import ArchiveRecord
 

@@ -18,7 +18,8 @@ import pytest
 from grpc.aio import AioRpcError, Metadata
 
 from memsidecar.api.status import rich_status, row_of
-from memsidecar.cli.archive_commands import Outbox, is_transient
+from memsidecar.cli.archive_commands import is_transient
+from memsidecar.cli.outbox import Outbox
 from memsidecar.domain import errors
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from memsidecar.v1.session_pb2 import ArchiveRecord, ExportRequest, ListSessionsRequest

@@ -9,8 +9,7 @@ from random import Random
 from typing import Any
 
 from memsidecar.cli.archive_file import FileProblem, open_input
-from memsidecar.cli.archive_options import FORMATS
-from memsidecar.cli.archive_source import ArchiveSource
+from memsidecar.cli.archive_source import FORMATS, ArchiveSource
 from tests.bad_input.mutations import BYTE_MUTATIONS
 from tests.fuzz.failure import FuzzFailure
 

@@ -16,6 +16,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent, Tool
 
+from memsidecar.cli.mcp_options import McpFlags, mcp_command
 from tests.support.canaries import check_log
 from tests.support.waiting import HANG_SECONDS
 
@@ -23,6 +24,18 @@ USER = "ana"
 PROGRAM = (sys.executable, "-m", "memsidecar", "mcp")
 # What a desktop program hands on, and a sidecar of our own that does not take seconds to load its index.
 QUICK = {"MEMSIDECAR_INDEX": "off"}
+
+
+def mcp_flags(*arguments: str) -> McpFlags:
+    """Return the flags of a command line that begins with `mcp`, without running it."""
+    parsed: list[McpFlags] = []
+
+    def keep(flags: McpFlags) -> int:
+        parsed.append(flags)
+        return 0
+
+    mcp_command(keep).main(arguments[1:], standalone_mode=False)
+    return parsed[0]
 
 
 @dataclass(frozen=True)

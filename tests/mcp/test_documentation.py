@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memsidecar.cli.parser import parse
 from memsidecar.mcp_server.errors import ADVICE
 from memsidecar.mcp_server.server import TOOLS
 from memsidecar.mcp_server.tool import ADDS, ERASES, READS, REPLACES, SETS, schema_of
 from memsidecar.v1.errors_pb2 import ErrorReason
-from tests.mcp.desktop import QUICK
+from tests.mcp.desktop import QUICK, mcp_flags
 from tests.mcp.processes import is_running, sidecar_pid
 from tests.support.waiting import until
 
@@ -40,7 +39,7 @@ def test_the_table_of_tools_is_up_to_date() -> None:
 def test_the_command_line_accepts_every_configuration() -> None:
     for block in blocks("json"):
         for server in json.loads(block)["mcpServers"].values():
-            assert parse(server["args"]).data_dir == Path("~/.memsidecar").expanduser()
+            assert mcp_flags(*server["args"]).data_dir == Path("~/.memsidecar").expanduser()
 
 
 def test_every_reason_has_its_advice() -> None:

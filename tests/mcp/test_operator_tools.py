@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
-from memsidecar.cli.client_options import UsageError
+from memsidecar.cli.command import UsageError
 from memsidecar.cli.mcp_options import OPERATOR_TOOLS as NAMES
 from memsidecar.cli.mcp_options import mcp_options
-from memsidecar.cli.parser import parse
 from memsidecar.mcp_server.operator_tools import OPERATOR_TOOLS
 from memsidecar.mcp_server.tool import MAX_RESULT_BYTES
 from memsidecar.settings.client import ALLOWED_TOOLS_VARIABLE, client_environment
-from tests.mcp.desktop import Desktop, desktop
+from tests.mcp.desktop import Desktop, desktop, mcp_flags
 from tests.support.process import SidecarProcess
 
 TEXT = "a long report " * 100
@@ -41,7 +40,7 @@ def test_only_what_is_allowed_is_listed_and_can_be_called(sidecar: SidecarProces
 def test_an_unknown_name_in_the_environment_is_refused() -> None:
     environment = client_environment({ALLOWED_TOOLS_VARIABLE: "export_memory, forget"})
     with pytest.raises(UsageError, match="no tool 'forget' to allow"):
-        mcp_options(parse(["mcp"]), environment)
+        mcp_options(mcp_flags("mcp"), environment)
 
 
 def test_a_memory_is_exported_page_by_page_and_forgotten(operator: Desktop) -> None:

@@ -11,14 +11,13 @@ import pytest
 
 from memsidecar.access.policy import AccessRole
 from memsidecar.cli.mcp_options import mcp_options
-from memsidecar.cli.parser import parse
 from memsidecar.mcp_server.errors import ToolError
 from memsidecar.mcp_server.message_tools import SearchMessages, search
 from memsidecar.mcp_server.sidecar_client import open_client
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import memory_pb2, memory_pb2_grpc
 from tests.access.access_files import Grant, write_access_file
-from tests.mcp.desktop import Desktop, desktop
+from tests.mcp.desktop import Desktop, desktop, mcp_flags
 from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 
@@ -100,7 +99,7 @@ def take(semaphore: threading.Semaphore) -> None:
 
 @pytest.mark.usefixtures("silent")
 def test_a_call_that_takes_too_long_fails(address: str) -> None:
-    plan = mcp_options(parse(["mcp", "--address", address, "--timeout", "0.5"]), client_environment({}))
+    plan = mcp_options(mcp_flags("mcp", "--address", address, "--timeout", "0.5"), client_environment({}))
 
     async def ask() -> None:
         async with open_client(plan) as memory:

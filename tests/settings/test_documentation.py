@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
-from memsidecar.cli.parser import given_flags, parser
+from memsidecar.__main__ import main
+from memsidecar.cli.schema_flags import given_flags, setting_options
 from memsidecar.settings import Settings, documentation, load_settings
 from memsidecar.settings.loading import flag, variable
 from memsidecar.settings.types import expectation, format_value
@@ -32,16 +34,15 @@ def test_every_setting_is_in_the_documentation_under_all_its_names() -> None:
 
 def test_every_default_can_be_given_as_flag_and_as_variable_the_way_it_is_documented() -> None:
     written = {name: format_value(field, field.default) for name, field in Settings.model_fields.items()}
-    commands = parser()
+    serve = click.Command("serve", params=setting_options("serve"))
     for name, value in written.items():
-        flags = given_flags(commands.parse_args(["serve", f"{flag(name)}={value}"]))
+        flags = given_flags(serve.make_context("serve", [f"{flag(name)}={value}"]).params)
         assert flags == {name: value}
         assert load_settings(flags, {}) == load_settings({}, {variable(name): value}) == Settings(), name
 
 
 def test_the_help_of_serve_names_every_flag_and_its_variable(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parser().parse_args(["serve", "--help"])
+    assert main(["serve", "--help"]) == 0
     text = capsys.readouterr().out
     assert [name for name in Settings.model_fields if f"{flag(name)} " not in text] == []
     assert [name for name in Settings.model_fields if f"[{variable(name)}]" not in text] == []
