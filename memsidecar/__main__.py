@@ -123,6 +123,42 @@ _COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
         "Serve the memory to a desktop agent: the tools of an MCP server, over standard input and output.",
         _mcp,
     ),
+    "sessions": (
+        "List the sessions of a namespace, the most recently active first.",
+        loader("memsidecar.cli.session_commands", "sessions"),
+    ),
+    "show": (
+        "Print the messages of a session, oldest first.",
+        loader("memsidecar.cli.session_commands", "show"),
+    ),
+    "search": (
+        "Search messages, best first, with the parts of each score.",
+        loader("memsidecar.cli.search_command", "search"),
+    ),
+    "context": (
+        "Build the context of a session as an agent would get it. Nothing is stored.",
+        loader("memsidecar.cli.context_command", "context"),
+    ),
+    "facts": (
+        "List what was learned or stored about a user.",
+        loader("memsidecar.cli.knowledge_commands", "facts"),
+    ),
+    "documents": (
+        "List stored documents, without their texts.",
+        loader("memsidecar.cli.knowledge_commands", "documents"),
+    ),
+    "stats": (
+        "Count the messages and tokens of a session, or of all sessions of a user or of the namespace.",
+        loader("memsidecar.cli.session_commands", "stats"),
+    ),
+    "watch": (
+        "Print events as they happen, until interrupted: one line for each, without any content.",
+        loader("memsidecar.cli.watch_command", "watch"),
+    ),
+    "forget": (
+        "Erase a user, a session or a message from every layer and every file, for good.",
+        loader("memsidecar.cli.forget_command", "forget"),
+    ),
     "export": (
         "Write an archive of a namespace, a user or a session of a running sidecar.",
         loader("memsidecar.cli.archive_commands", "export"),
