@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import click
@@ -26,6 +27,9 @@ class AssemblyModule(Protocol):
 
     def run_doctor(self, settings: Settings) -> int:
         """Examine the data directory and print the findings."""
+
+    def directory_findings(self, directory: Path) -> Sequence[Any]:
+        """Check the surroundings of a data directory, on which a sidecar may run."""
 
     def run_reindex(self, settings: Settings) -> int:
         """Rebuild the index, with a progress bar on standard error."""
@@ -82,6 +86,16 @@ def _run(name: str, settings: Settings) -> int:
 
 def _settings_command(name: str, text: str, *examples: str) -> Callable[[], click.Command]:
     return lambda: settings_command(name, partial(_run, name), text=text, examples=examples)
+
+
+def _doctor() -> click.Command:
+    doctor: Any = import_module("memsidecar.cli.doctor")
+    checks = doctor.LocalChecks(examine=partial(_run, "doctor"), inspect=_inspect)
+    return cast(click.Command, doctor.doctor_command(checks))
+
+
+def _inspect(data_dir: Path) -> Sequence[Any]:
+    return cast(AssemblyModule, import_module("memsidecar.assembly")).directory_findings(data_dir)
 
 
 def _mcp() -> click.Command:
@@ -171,14 +185,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
         "Call every read RPC of two running sidecars, and report what differs.",
         loader("memsidecar.cli.compare", "compare"),
     ),
-    "doctor": (
-        "Check a data directory while no sidecar runs on it.",
-        _settings_command(
-            "doctor",
-            "Check a data directory while no sidecar runs on it.",
-            "memsidecar doctor --data-dir /var/lib/memsidecar",
-        ),
-    ),
+    "doctor": ("Check a running sidecar and its surroundings, or offline a data directory.", _doctor),
     "reindex": (
         "Rebuild the index from the journal while no sidecar runs on it.",
         _settings_command(

@@ -159,8 +159,9 @@ class Server:
         self._names = [service.descriptor.full_name for service in services]
         self._main.add_generic_rpc_handlers(tuple(factory.generic_handler(service) for service in services))
         authenticate = factory.admission.authenticator.authenticate
-        self._main.add_generic_rpc_handlers((Health(self._health, authenticate).generic_handler(),))
-        self._health_only.add_generic_rpc_handlers((Health(self._health, _allow_all).generic_handler(),))
+        self._main.add_generic_rpc_handlers((Health(self._health, authenticate, tells_version=True).generic_handler(),))
+        for_probes = Health(self._health, _allow_all, tells_version=False)
+        self._health_only.add_generic_rpc_handlers((for_probes.generic_handler(),))
         add_reflection(self._main, (*self._names, health.SERVICE_NAME), factory.admission)
 
     async def start(self, listen: Address, health_listen: Address | None) -> Addresses:

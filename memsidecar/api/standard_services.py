@@ -4,6 +4,7 @@ Probes have no credentials, so a health call that sends no request ends after a 
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
+from memsidecar import __version__
 from memsidecar.api.admission.admission import Admission
 from memsidecar.api.admission.audit import AuditLog, CallRecord
 from memsidecar.api.admission.auth import Authenticator
@@ -22,6 +24,8 @@ from memsidecar.api.interceptors.errors import abort
 from memsidecar.api.status import row_of
 from memsidecar.domain.errors import DeadlineExceeded, SidecarError, TooLarge
 
+VERSION_KEY = "memsidecar-version"
+TIME_KEY = "memsidecar-time"
 MAX_HEALTH_REQUEST_BYTES = 4 * 1024
 RECEIVE_SECONDS = 1.0
 MAX_WATCHERS = 64
@@ -35,6 +39,8 @@ class Health:
 
     servicer: Any  # its stubs know only a context class of their own
     authenticate: Callable[[Context], object]
+    tells_version: bool
+    "Whether a Check also tells the version and the time of the sidecar, as trailing metadata, for `memsidecar doctor`."
     _watchers: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(MAX_WATCHERS, "watchers"))
 
     def generic_handler(self) -> grpc.GenericRpcHandler:
@@ -46,7 +52,10 @@ class Health:
         return grpc.method_handlers_generic_handler(health.SERVICE_NAME, handlers)
 
     async def _check(self, _requests: AsyncIterator[bytes], context: Context) -> Any:
-        return await self.servicer.Check(await self._request(context), context)
+        request = await self._request(context)
+        if self.tells_version:
+            context.set_trailing_metadata(((VERSION_KEY, __version__), (TIME_KEY, f"{time.time():.3f}")))
+        return await self.servicer.Check(request, context)
 
     async def _watch(self, _requests: AsyncIterator[bytes], context: Context) -> None:
         request = await self._request(context)

@@ -115,6 +115,12 @@ def load_settings(flags: Mapping[str, str], environ: Mapping[str, str] = os.envi
     return _validate(given)
 
 
+def config_file(flags: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Return the file that a flag or the environment names."""
+    name = flags.get(CONFIG) or environ.get(variable(CONFIG))
+    return Path(name) if name else None
+
+
 def _from_flags(flags: Mapping[str, str]) -> dict[str, GivenValue]:
     return {name: GivenValue(flag(name), value) for name, value in flags.items()}
 

@@ -22,7 +22,7 @@ _MARK_BYTES = 4096
 BALLAST_RETRY_SECONDS = 5.0
 
 # File systems that lose data at a reboot, or whose fsync and locks are unreliable.
-_UNSAFE = {
+UNSAFE_FILESYSTEMS = {
     "tmpfs": "is kept in memory and gone after a reboot",
     "ramfs": "is kept in memory and gone after a reboot",
     "overlay": "goes with its container; mount a volume",
@@ -64,8 +64,8 @@ def _writable(path: Path) -> Iterator[None]:
 
 def warn_of_unsafe_filesystem(path: Path) -> None:
     kind = filesystem_of(path)
-    if kind in _UNSAFE:
-        log.warning("the data directory %s is on %s, which %s", path, kind, _UNSAFE[kind])
+    if kind in UNSAFE_FILESYSTEMS:
+        log.warning("the data directory %s is on %s, which %s", path, kind, UNSAFE_FILESYSTEMS[kind])
 
 
 def filesystem_of(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str:
