@@ -31,7 +31,7 @@ class AssemblyModule(Protocol):
     def directory_findings(self, directory: Path) -> Sequence[Any]:
         """Check the surroundings of a data directory, on which a sidecar may run."""
 
-    def run_reindex(self, settings: Settings) -> int:
+    def run_reindex(self, settings: Settings, progress: Callable[[str, int], Any]) -> int:
         """Rebuild the index, with a progress bar on standard error."""
 
 
@@ -80,8 +80,11 @@ def _run(name: str, settings: Settings) -> int:
     logs.configure(settings.log_format, settings.log_level)
     # Imported late: it loads grpc and the tokenizer, for which --help and invalid settings should not wait.
     assembly = cast(AssemblyModule, import_module("memsidecar.assembly"))
-    commands = {"serve": assembly.run_serve, "doctor": assembly.run_doctor, "reindex": assembly.run_reindex}
-    return commands[name](settings)
+    if name == "reindex":
+        # Imported late: `serve` needs no library for terminals.
+        progress_bar = import_module("memsidecar.cli.progress").progress_bar
+        return assembly.run_reindex(settings, partial(progress_bar, shows_end=True))
+    return (assembly.run_doctor if name == "doctor" else assembly.run_serve)(settings)
 
 
 def _settings_command(name: str, text: str, *examples: str) -> Callable[[], click.Command]:
@@ -186,6 +189,10 @@ _COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
         loader("memsidecar.cli.compare", "compare"),
     ),
     "doctor": ("Check a running sidecar and its surroundings, or offline a data directory.", _doctor),
+    "bench": (
+        "Measure Add, Search and BuildContext of a running sidecar, for a few seconds.",
+        loader("memsidecar.cli.bench", "bench"),
+    ),
     "reindex": (
         "Rebuild the index from the journal while no sidecar runs on it.",
         _settings_command(

@@ -4,12 +4,10 @@ import logging
 import os
 import secrets
 import shutil
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from importlib import import_module
 from typing import cast
-
-from tqdm import tqdm
-from tqdm.contrib.logging import logging_redirect_tqdm
 
 from memsidecar.api.page_tokens import KEY_BYTES
 from memsidecar.assembly.components import embedders
@@ -31,6 +29,10 @@ INDEX_FOLDER = "index"
 TEMPORARY_FOLDER = "index.tmp"
 "LanceDB sorts vectors in files here when it builds their index. The root of a container is often read-only."
 PAGE_KEY_FILE = "page.key"
+
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
+"Opens a progress bar with a title and a total. Its value advances the bar."
 
 
 def open_journal(settings: Settings, quotas: QuotaLookup = no_quotas) -> Journal:
@@ -125,7 +127,7 @@ def run_doctor(settings: Settings) -> int:
     return 1 if findings else 0
 
 
-def run_reindex(settings: Settings) -> int:
+def run_reindex(settings: Settings, progress: Progress) -> int:
     """Rebuild the index from the journal and return the exit code."""
     if settings.journal == "volatile" or settings.index != "lancedb":
         raise StartRefused("there is no index on disk to rebuild: the journal or the index is not stored on disk")
@@ -138,7 +140,5 @@ def run_reindex(settings: Settings) -> int:
         index = open_index(settings)
         opened.callback(index.close)
         reindex = IndexRebuild(journal, index, configured_embedders)
-        opened.enter_context(logging_redirect_tqdm())
-        bar = opened.enter_context(tqdm(total=reindex.total(), unit=" entries", desc="indexing"))
-        reindex(bar.update)
+        reindex(opened.enter_context(progress("indexing", reindex.total())))
     return 0

@@ -12,7 +12,6 @@ from typing import Any
 import click
 import grpc
 from google.protobuf.json_format import MessageToJson
-from tqdm import tqdm
 
 from memsidecar.cli.archive_file import STANDARD, ArchiveWriter
 from memsidecar.cli.archive_source import AUTO, FORMATS, ArchiveSource
@@ -20,6 +19,7 @@ from memsidecar.cli.check import credentials, error_details, open_channel
 from memsidecar.cli.client_options import ClientFlags, ClientOptions, client_options, with_client_flags
 from memsidecar.cli.command import SidecarCommand
 from memsidecar.cli.outbox import Outbox
+from memsidecar.cli.progress import progress_bar
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import session_pb2_grpc
@@ -69,10 +69,6 @@ def is_transient(error: grpc.RpcError) -> bool:
     return error.code() == grpc.StatusCode.UNAVAILABLE or error_details(error).reason == _RATE_LIMITED
 
 
-def _progress_bar(description: str, initial: int = 0) -> Any:
-    return tqdm(desc=description, unit=" records", initial=initial, disable=None, file=sys.stderr)
-
-
 _WAIT = "Seconds without progress, while the sidecar is unavailable, after which the command fails."
 
 
@@ -81,7 +77,7 @@ _WAIT = "Seconds without progress, while the sidecar is unavailable, after which
     examples=(
         "memsidecar export --out memory.jsonl.gz",
         "memsidecar export --user ann --out - | grep Lisbon",
-        "memsidecar export --out memory.jsonl.gz --resume",
+        "memsidecar export --session trip --out trip.jsonl",
     ),
 )
 @click.option("--user", default="", metavar="USER", help="Export this user only.")
@@ -118,7 +114,7 @@ def _report(outcome: str) -> None:
 
 
 def _export_to_file(stub: ArchiveStub, request: ExportRequest, writer: ArchiveWriter) -> None:
-    with _progress_bar("exporting", writer.checkpoint.records) as bar:
+    with progress_bar("exporting", initial=writer.checkpoint.records) as advance:
 
         def transfer(sessions: Any, metadata: Any) -> None:
             request.cursor = cursor = writer.checkpoint.cursor
@@ -127,8 +123,8 @@ def _export_to_file(stub: ArchiveStub, request: ExportRequest, writer: ArchiveWr
                 cursor = response.cursor
                 stub.progressed()
                 if writer.needs_checkpoint:
-                    bar.update(writer.save(cursor))
-            bar.update(writer.save(cursor))
+                    advance(writer.save(cursor))
+            advance(writer.save(cursor))
 
         def begin_again(sessions: Any, metadata: Any) -> None:
             writer.discard()
@@ -214,13 +210,13 @@ def _import(file: str, outbox: Outbox, stub: ArchiveStub) -> ImportResponse:
             total.duplicate_count += response.duplicate_count - before.duplicate_count
             total.forgotten_count += response.forgotten_count - before.forgotten_count
             before = response
-            bar.update(count)
+            advance(count)
             stub.progressed()
 
     def place() -> str:
         return f"{file}, line {outbox.first_line}: " if outbox.first_line else ""
 
-    with _progress_bar("importing") as bar:
+    with progress_bar("importing") as advance:
         outbox.start()
         try:
             stub.run(transfer, place)

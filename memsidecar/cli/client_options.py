@@ -76,6 +76,7 @@ def with_client_flags(
     namespace: str = "Call for this namespace.",
     timeout: str = "Seconds that a call may take.",
     default_timeout: float = 30.0,
+    default_namespace: str = "default",
 ) -> Callable[[Command], Command]:
     """Give a command the flags for address, credentials, namespace and timeout, as its first argument ClientFlags.
 
@@ -83,7 +84,12 @@ def with_client_flags(
     """
     options = [
         *_connection_options(),
-        click.option("--namespace", default="default", metavar="NAMESPACE", help=f"{namespace} Default: default."),
+        click.option(
+            "--namespace",
+            default=default_namespace,
+            metavar="NAMESPACE",
+            help=f"{namespace} Default: {default_namespace}.",
+        ),
         click.option(
             "--timeout",
             type=parse_seconds,

@@ -207,7 +207,7 @@ def _is_later_score(path: str, left: Any, right: Any) -> bool:
 
 @click.command(
     cls=SidecarCommand,
-    examples=("memsidecar compare --other-address 127.0.0.1:7600 --other-namespace copy",),
+    examples=("memsidecar compare --other-address 127.0.0.1:7600",),
 )
 @click.option("--other-address", required=True, metavar="ADDRESS", help="The sidecar to compare with.")
 @click.option("--other-namespace", metavar="NAMESPACE", help="The namespace there. Default: that of --namespace.")

@@ -34,7 +34,7 @@ checksum. No sidecar may run on it."""
 EXAMPLES = (
     "memsidecar doctor",
     "memsidecar doctor --address 127.0.0.1:7600 --data-dir memsidecar-data",
-    "memsidecar doctor --json | jq 'select(.level == \"fault\")'",
+    "memsidecar doctor --json | grep level",
     "memsidecar doctor --data-dir backup",
 )
 

@@ -30,7 +30,7 @@ _DOCUMENT_COLUMNS = (
 
 @click.command(
     cls=SidecarCommand,
-    examples=("memsidecar facts --user ann", "memsidecar facts --user ann --history --json | jq -r .value"),
+    examples=("memsidecar facts --user ann", "memsidecar facts --user ann --history --json"),
 )
 @user_option("Facts about this user.")
 @session_option("Facts of a session without a user.")
@@ -65,9 +65,7 @@ def _fact_row(fact: knowledge.Fact) -> tuple[str, ...]:
     )
 
 
-@click.command(
-    cls=SidecarCommand, examples=("memsidecar documents", "memsidecar documents --user ann --limit 0 | jq -r .id")
-)
+@click.command(cls=SidecarCommand, examples=("memsidecar documents", "memsidecar documents --user ann --limit 0"))
 @user_option("Documents of this user. Default: those of the namespace.")
 @session_option("Documents of this session.")
 @limit_option(100, "documents")

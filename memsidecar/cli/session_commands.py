@@ -31,7 +31,7 @@ _SESSION_COLUMNS = (
     examples=(
         "memsidecar sessions",
         "memsidecar sessions --user ann --limit 5",
-        "memsidecar sessions --limit 0 | jq -r .sessionId",
+        "memsidecar sessions --limit 0 | wc -l",
     ),
 )
 @user_option("Sessions of this user only.")
@@ -69,7 +69,7 @@ def _session_row(each: session.Session) -> tuple[str, ...]:
     examples=(
         "memsidecar show trip",
         "memsidecar show trip --last 4",
-        "memsidecar show trip --pruned --limit 0 | jq -r .content",
+        "memsidecar show trip --pruned --limit 0 | grep Lisbon",
     ),
 )
 @click.argument("session_id", metavar="SESSION")

@@ -14,7 +14,7 @@ _STYLES = {"ADDED": "green", "FORGOTTEN": "red", "CLEARED": "red", "PRUNED": "ye
 
 @click.command(
     cls=SidecarCommand,
-    examples=("memsidecar watch --count 1", "memsidecar watch --user ann --count 2 | jq -r .kind"),
+    examples=("memsidecar watch --count 1", "memsidecar watch --user ann --count 2 | grep ADDED"),
 )
 @user_option("Events of this user only.")
 @session_option("Events of this session only.")

@@ -49,6 +49,7 @@ class CommandLine:
             ["/bin/sh", "-c", line],
             env=environ,
             cwd=self.folder,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=HANG_SECONDS,
