@@ -1,8 +1,11 @@
 """Composition of the HTTP listener."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.descriptor import MethodDescriptor
 
@@ -12,9 +15,11 @@ from memsidecar.http.browser_guard import BrowserGuard
 from memsidecar.http.connect_call import Rpc
 from memsidecar.http.connect_codec import CodecLimits, Codecs
 from memsidecar.http.connect_stream import writing
-from memsidecar.http.listener import HttpListener, bound_socket
 from memsidecar.http.tls_context import TlsContext
 from memsidecar.settings import Settings
+
+if TYPE_CHECKING:
+    from memsidecar.http.listener import HttpListener
 
 
 @asynccontextmanager
@@ -35,8 +40,10 @@ async def open_http(
         return
     codecs = Codecs(CodecLimits(settings.max_request_bytes, factory.admission.max_repeated_items))
     application = Application(_rpc_table(factory, services, codecs), pages, _browser_guard(settings))
-    with bound_socket(address) as bound:
-        listener = HttpListener(application, bound, address, tls)
+    # uvicorn is imported only if it is used: that takes a twentieth of a second.
+    module = import_module("memsidecar.http.listener")
+    with module.bound_socket(address) as bound:
+        listener: HttpListener = module.HttpListener(application, bound, address, tls)
         try:
             yield listener
         finally:

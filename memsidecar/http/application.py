@@ -13,8 +13,7 @@ from memsidecar.http.connect_codec import json_bytes
 from memsidecar.http.connect_errors import error_object
 from memsidecar.http.connect_stream import serve_stream
 from memsidecar.http.connect_unary import serve_unary
-from memsidecar.http.connection import MAX_HEADER_BYTES
-from memsidecar.http.exchange import JSON, TEXT, Exchange, HttpResponse
+from memsidecar.http.exchange import JSON, MAX_HEADER_BYTES, TEXT, Exchange, HttpResponse
 
 Page = Callable[[Exchange], Awaitable[HttpResponse]]
 "Returns the content of a path that is read with GET, without credentials. It does not read the body of the request."

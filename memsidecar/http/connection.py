@@ -10,18 +10,14 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from memsidecar.http.exchange import LINGER_SECONDS, MAX_HEADER_BYTES, TRANSPORT
+
 log = logging.getLogger(__name__)
 
-MAX_HEADER_BYTES = 16 * 1024
-"Request line and headers. A little more is noticed only by the application, if it arrives at once."
 HEADER_SECONDS = 10.0
 "Time in which the headers of a request must arrive after its first byte, or after the connection was opened."
 KEEP_ALIVE_SECONDS = 75.0
-LINGER_SECONDS = 2.0
-"Time in which a client may go on sending after its request was refused. Then the connection is closed."
 MAX_CONNECTIONS = 1_024
-TRANSPORT = "transport"
-"Key of the connection's transport in the state of an ASGI scope."
 
 # uvicorn logs a warning for each malformed request, which any client can cause as often as it likes.
 logging.getLogger("uvicorn.error").setLevel(logging.ERROR)

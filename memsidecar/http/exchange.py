@@ -5,8 +5,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memsidecar.http.connection import LINGER_SECONDS, TRANSPORT
-
+MAX_HEADER_BYTES = 16 * 1024
+"Request line and headers. A little more is noticed only by the application, if it arrives at once."
+LINGER_SECONDS = 2.0
+"Time in which a client may go on sending after its request was refused. Then the connection is closed."
+TRANSPORT = "transport"
+"Key of the connection's transport in the state of an ASGI scope."
 RESPONSE_SECONDS = 60.0
 "Time in which a client must take a response. Then its connection is closed."
 TEXT = "text/plain; charset=utf-8"

@@ -14,10 +14,13 @@ from memsidecar.api.server import claim_socket
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.network_address import Address
 from memsidecar.http.application import Application
-from memsidecar.http.connection import KEEP_ALIVE_SECONDS, MAX_HEADER_BYTES, HttpConnection
+from memsidecar.http.connection import KEEP_ALIVE_SECONDS, HttpConnection
+from memsidecar.http.exchange import MAX_HEADER_BYTES
 from memsidecar.http.tls_context import TlsContext
 
 BACKLOG = 512
+SEND_BUFFER_BYTES = 256 * 1024
+"Of a connection, in the kernel. By default, it grows to megabytes for a client that does not read."
 HANDSHAKE_SECONDS = 10.0
 LAST_RESPONSES_SECONDS = 1.0
 "Time after draining in which responses are sent. Then the connections are closed."
@@ -42,6 +45,8 @@ def _bind(address: Address) -> socket.socket:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if bound.family == socket.AF_INET6:
                 bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            # Connections inherit it.
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
             bound.bind(address.unix_path or (address.host, address.port))
             bound.listen(BACKLOG)
     except OSError as error:
