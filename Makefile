@@ -58,7 +58,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-commands test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,9 @@ test-contexts: setup ## Test contexts, facts, summaries and patterns of running 
 
 test-mcp: setup ## Test `memsidecar mcp` with a real MCP client, as desktop programs use it (a minute)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m mcp tests/mcp $(ARGS)
+
+test-commands: setup ## Inject faults for `memsidecar doctor`, and run every example of the help (a minute)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m commands tests/cli $(ARGS)
 
 test-access: setup ## Test access control, limits and TLS of running sidecars (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m access tests/access tests/tls tests/limits $(ARGS)
