@@ -45,6 +45,7 @@ from memsidecar.assembly.security import SecurityFiles, admission, open_security
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
 from memsidecar.domain.network_address import Address
 from memsidecar.http.application import health_pages
+from memsidecar.http.console_pages import console_pages
 from memsidecar.layers.archive.export import Exporter
 from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.hits import ChunkSearcher
@@ -110,7 +111,7 @@ async def _run(
     streams = _event_streams(settings, layers, executors, limits)
     services = _services(settings, layers, executors, limits, streams)
     server = _server(settings, files, factory, services)
-    pages = health_pages(lambda: limits.calls.draining)
+    pages = {**health_pages(lambda: limits.calls.draining), **console_pages()}
     with open_metrics(MetricSources(settings, layers, files, factory)) as metrics:
         async with open_http(settings, files.http_tls(), factory, services, pages | metrics) as http:
             addresses = await server.start(settings.listen, settings.health_listen)

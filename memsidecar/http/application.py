@@ -48,7 +48,11 @@ class Application:
         if exchange.method not in {"GET", "HEAD"}:
             await exchange.respond(_text(405, "this path is read with GET", ("allow", "GET, HEAD")))
             return
-        await exchange.respond(await page(exchange))
+        response = await page(exchange)
+        tag = dict(response.headers).get("etag")
+        if tag is not None and tag in exchange.header("if-none-match").replace(" ", "").split(","):
+            response = HttpResponse(304, response.content_type, b"", response.headers)
+        await exchange.respond(response)
 
 
 def health_pages(is_draining: Callable[[], bool]) -> dict[str, Page]:

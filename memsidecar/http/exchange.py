@@ -93,9 +93,11 @@ class Exchange:
                     pass
 
     async def start(self, status: int, headers: Headers) -> None:
-        # No response is meant for a cache, and a browser must not guess its type.
-        fixed = (("cache-control", "no-store"), ("x-content-type-options", "nosniff"))
-        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (*headers, *fixed)]
+        # Only a response that says so is meant for a cache, and a browser must not guess its type.
+        fixed = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+        given = tuple(headers)
+        missing = fixed.items() - {(name, fixed.get(name)) for name, _ in given}
+        encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (*given, *sorted(missing))]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})
 
     async def write(self, data: bytes) -> None:

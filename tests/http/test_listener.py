@@ -21,7 +21,7 @@ def test_probes_are_answered_without_credentials(http: HttpClient, path: str) ->
 
 
 def test_other_paths_and_methods_are_refused(http: HttpClient) -> None:
-    assert http.get("/").status == 404
+    assert http.get("/nothing").status == 404
     refused = http.send("POST", "/healthz", b"{}")
     assert refused.status == 405 and refused.headers["allow"] == "GET, HEAD"
 

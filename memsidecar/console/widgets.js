@@ -1,0 +1,114 @@
+// Small parts that several views use: labelled inputs, notices, a reader of pages, a menu of choices.
+
+import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { call } from "./rpc.js";
+
+let lastId = 0;
+
+/** Return an id for a label or a description, unique in the document. */
+export function useId(prefix) {
+  const id = useRef("");
+  id.current ||= `${prefix}-${++lastId}`;
+  return id.current;
+}
+
+/** A labelled input. `onValue` gets its text; `rows` makes it a text area. */
+export function Entry({ label, value, onValue, rows, hint, ...attributes }) {
+  const id = useId("entry");
+  const shared = {
+    id, value, onInput: (event) => onValue(event.currentTarget.value), spellcheck: false, autocomplete: "off",
+    "aria-describedby": hint ? `${id}-hint` : undefined, ...attributes,
+  };
+  return html`
+    <div class="entry">
+      <label for=${id}>${label}</label>
+      ${rows ? html`<textarea rows=${rows} ...${shared}></textarea>` : html`<input ...${shared} />`}
+      ${hint && html`<small id="${id}-hint">${hint}</small>`}
+    </div>`;
+}
+
+/** A labelled switch. */
+export function Switch({ label, checked, onValue, ...attributes }) {
+  return html`
+    <label class="switch">
+      <input type="checkbox" checked=${checked} onChange=${(event) => onValue(event.currentTarget.checked)}
+        ...${attributes} />
+      <span>${label}</span>
+    </label>`;
+}
+
+/** A labelled choice. `choices` are pairs of value and name. */
+export function Choice({ label, value, choices, onValue }) {
+  const id = useId("choice");
+  return html`
+    <div class="entry">
+      <label for=${id}>${label}</label>
+      <select id=${id} value=${value} onChange=${(event) => onValue(event.currentTarget.value)}>
+        ${choices.map(([key, name]) => html`<option value=${key} selected=${key === value}>${name}</option>`)}
+      </select>
+    </div>`;
+}
+
+/** A message about a state: an error is announced at once. */
+export function Notice({ error, children }) {
+  if (error) return html`<p class="notice error" role="alert">${error.message}</p>`;
+  return html`<p class="notice">${children}</p>`;
+}
+
+/** Run `load(signal)` when a dependency changes. Return its value, its error, whether it runs, and `reload`. */
+export function useLoaded(load, dependencies) {
+  const [result, setResult] = useState({ value: undefined, error: undefined, isLoading: true });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    const abort = new AbortController();
+    setResult((previous) => ({ ...previous, isLoading: true }));
+    load(abort.signal).then(
+      (value) => !abort.signal.aborted && setResult({ value, error: undefined, isLoading: false }),
+      (error) => !abort.signal.aborted && setResult({ value: undefined, error, isLoading: false }),
+    );
+    return () => abort.abort();
+  }, [...dependencies, round]);
+  return { ...result, reload: useCallback(() => setRound((previous) => previous + 1), []) };
+}
+
+/** Read an RPC page by page. Return the items so far, and `more` while there is another page. */
+export function usePages(method, request, field, dependencies) {
+  const [pages, setPages] = useState({ items: [], token: "", error: undefined, isLoading: true });
+  const [round, setRound] = useState(0);
+  const abort = useRef(null);
+  const read = async (pageToken, before) => {
+    const { signal } = abort.current;
+    setPages((previous) => ({ ...previous, isLoading: true }));
+    try {
+      const response = await call(method, { ...request, pageToken }, signal);
+      const items = [...before, ...(response[field] ?? [])];
+      if (!signal.aborted) setPages({ items, token: response.nextPageToken ?? "", error: undefined, isLoading: false });
+    } catch (error) {
+      if (!signal.aborted) setPages({ items: before, token: "", error, isLoading: false });
+    }
+  };
+  useEffect(() => {
+    abort.current = new AbortController();
+    read("", []);
+    return () => abort.current.abort();
+  }, [...dependencies, round]);
+  return {
+    ...pages,
+    more: pages.token && !pages.isLoading ? () => read(pages.token, pages.items) : null,
+    reload: useCallback(() => setRound((previous) => previous + 1), []),
+  };
+}
+
+/** Call `action` at most once in `milliseconds`, and once more for what arrived meanwhile. */
+export function useThrottled(action, milliseconds) {
+  const timer = useRef(0);
+  const latest = useRef(action);
+  latest.current = action;
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return useCallback(() => {
+    timer.current ||= setTimeout(() => {
+      timer.current = 0;
+      latest.current();
+    }, milliseconds);
+  }, [milliseconds]);
+}
