@@ -18,6 +18,8 @@ HELM4_VERSION := v4.3.1
 KUSTOMIZE_VERSION := v5.8.1
 KUBERNETES_VERSION := v1.36.3
 HADOLINT_VERSION := 2.15.1
+AXE_VERSION := 4.14.0
+HTM_VERSION := 3.1.1
 ENGINE ?= docker
 IMAGE ?= memsidecar:$(VERSION)
 SOURCE ?= unknown
@@ -46,6 +48,10 @@ LOAD := $(TOOLS)/bin/load
 OTELCOL := $(TOOLS)/bin/otelcol
 CHART_TOOLS_INSTALLED := $(TOOLS)/.helm-$(HELM3_VERSION)-$(HELM4_VERSION)-kustomize-$(KUSTOMIZE_VERSION)
 CHART_PYTHON_INSTALLED := $(VENV)/.installed-helm
+CHROMIUM ?= /usr/bin/chromium
+CONSOLE_TOOLS := $(TOOLS)/console
+CONSOLE_TOOLS_INSTALLED := $(TOOLS)/.console-$(AXE_VERSION)-$(HTM_VERSION)
+CONSOLE_PYTHON_INSTALLED := $(VENV)/.installed-console
 APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 PROMTOOL_INSTALLED := $(TOOLS)/.promtool
 
@@ -58,7 +64,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-commands test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-commands test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics setup-console test-console console-pictures helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -142,6 +148,30 @@ test-helm: setup $(CHART_TOOLS_INSTALLED) $(CHART_PYTHON_INSTALLED) ## Render th
 
 test-apiserver: setup $(CHART_TOOLS_INSTALLED) $(APISERVER_INSTALLED) ## Install the chart on a real API server and see what it admits (needs Go and openssl; first builds Kubernetes, up to half an hour)
 	$(BIN)/python -m pytest -m apiserver tests/helm $(ARGS)
+
+setup-console: $(CONSOLE_PYTHON_INSTALLED) $(CONSOLE_TOOLS_INSTALLED) ## Install what the tests of the console need: Playwright, axe, and Chromium if it is missing (needs npm; root for Chromium)
+	@test -x $(CHROMIUM) || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || { \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; }
+	@test -x $(CHROMIUM) || { \
+	  echo "NOT TESTED: there is no $(CHROMIUM) (apt-get install chromium, or CHROMIUM=/path/of/chromium)." >&2; exit 1; }
+
+test-console: setup-console ## Test the web console in a real Chromium (a minute)
+	@cmp memsidecar/console/vendor/htm-preact.js $(CONSOLE_TOOLS)/node_modules/htm/preact/standalone.module.js || { \
+	  echo "memsidecar/console/vendor/htm-preact.js is not that of htm $(HTM_VERSION)" >&2; exit 1; }
+	CHROMIUM=$(CHROMIUM) $(BIN)/python -m pytest -m console tests/console $(ARGS)
+
+console-pictures: setup-console ## Take the pictures of docs/console.md anew
+	CHROMIUM=$(CHROMIUM) CONSOLE_PICTURES=docs/pictures $(BIN)/python -m pytest -m console tests/console -k pictures
+
+$(CONSOLE_PYTHON_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group console
+	@touch $@
+
+$(CONSOLE_TOOLS_INSTALLED):
+	@command -v npm >/dev/null || { \
+	  echo "NOT TESTED: the tests of the console need npm (Node.js) to install axe and htm, and there is none." >&2; exit 1; }
+	npm install --prefix $(CONSOLE_TOOLS) --no-save --no-audit --no-fund --ignore-scripts axe-core@$(AXE_VERSION) htm@$(HTM_VERSION)
+	@touch $@
 
 helm-docs: setup ## Make the chart's README and the settings in its schema
 	$(BIN)/python -m helm.generate

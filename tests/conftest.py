@@ -57,6 +57,7 @@ MARKERS = {
     "image/test_image.py": "image",
     "image/test_kill.py": "image",
     "helm": "helm",
+    "console": "console",
     "helm/test_apiserver.py": "apiserver",
 }
 

@@ -4,7 +4,8 @@ import { html } from "./vendor/htm-preact.js";
 import { SECTIONS, SECTION_NAMES, sectionOf } from "./experiment.js";
 import { number, plural } from "./text.js";
 
-export function BudgetBar({ context }) {
+/** `name` tells the contexts of two settings apart. */
+export function BudgetBar({ context, name }) {
   const used = context.totalTokens ?? 0;
   const limit = context.maxTokens ?? 0;
   const sections = inOrder(context.receipt?.sections ?? []).filter((section) => section.usedTokens > 0);
@@ -21,7 +22,7 @@ export function BudgetBar({ context }) {
             style=${{ flexGrow: section.usedTokens }} title=${spokenSection(section)}></span>`)}
         <span class="segment free" style=${{ flexGrow: free }} title="free: ${plural(free, "token")}"></span>
       </div>
-      <${Figures} sections=${inOrder(context.receipt?.sections ?? [])} />
+      <${Figures} sections=${inOrder(context.receipt?.sections ?? [])} name=${name} />
     </figure>`;
 }
 
@@ -43,10 +44,10 @@ function spokenSection(section) {
 }
 
 /** Tokens used, share and ceiling of each section, and how many items are in and out. */
-function Figures({ sections }) {
+function Figures({ sections, name }) {
   const shown = sections.filter((section) => section.usedTokens || section.limitTokens || section.leftOutCount);
   return html`
-    <div class="table-scroll" tabindex="0" role="region" aria-label="Tokens by section">
+    <div class="table-scroll" tabindex="0" role="region" aria-label="Tokens by section${name && `, ${name}`}">
       <table class="figures-table">
         <thead><tr>
           <th scope="col">Section</th><th scope="col">Used</th><th scope="col">Share</th><th scope="col">Ceiling</th>

@@ -13,6 +13,12 @@ import { Entry, Notice, Switch, useThrottled } from "./widgets.js";
 
 const REBUILD_MS = 1_000;
 const FIRST_MESSAGES = 30;
+const DEGRADATIONS = {
+  DEGRADATION_INDEX_UNAVAILABLE: "without the index: only the newest messages were searched",
+  DEGRADATION_EMBEDDER_UNAVAILABLE: "without vectors: searched by keywords only",
+  DEGRADATION_DEADLINE: "no time was left for retrieval",
+  DEGRADATION_STALE: "facts or the summary may be out of date",
+};
 const NAMES = ["Setting A", "Setting B"];
 
 export function Laboratory({ live, place, go, caller }) {
@@ -62,9 +68,9 @@ function Columns({ experiments, settings, setSettings, live, place, go, caller }
           setting=${setting} onSetting=${(changedSetting) => replace(index, changedSetting)} caller=${caller} />`)}
       ${experiments.map((experiment, index) => html`
         <${Drawing} key="bar-${index}" experiment=${experiment} name=${settings.length > 1 ? NAMES[index] : ""} />`)}
+      <${SentenceFinder} place=${place} onMessage=${onMessage}
+        contexts=${contexts.map((context, index) => [NAMES[index], context])} />
     </div>
-    <${SentenceFinder} place=${place} onMessage=${onMessage}
-      contexts=${contexts.map((context, index) => [NAMES[index], context])} />
     <div class="columns columns-${settings.length}">
       ${experiments.map(({ context }, index) => context && html`
         <div class="outcome" key="items-${index}">
@@ -91,9 +97,9 @@ function Drawing({ experiment, name }) {
       ${error && html`<${Notice} error=${explained(error)} />`}
       ${!context && !error && html`<${Notice}>Building…<//>`}
       ${context && html`
-        <${BudgetBar} context=${context} />
+        <${BudgetBar} context=${context} name=${name} />
         <p class="status">built in ${number(Math.round(milliseconds))} ms${(context.degraded ?? []).map((cause) => html`
-          <span class="warning"> · without: ${words(cause, "DEGRADATION_")}</span>`)}</p>
+          <span class="warning"> · ${DEGRADATIONS[cause] ?? words(cause, "DEGRADATION_")}</span>`)}</p>
         ${(context.receipt?.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}`}
     </div>`;
 }

@@ -1,6 +1,6 @@
 // The inputs of one setting of the laboratory: budget, sections, model, scope, and texts of the request.
 
-import { html } from "./vendor/htm-preact.js";
+import { html, useState } from "./vendor/htm-preact.js";
 import { DEFAULT_SETTING, SECTION_NAMES, SWITCHED_SECTIONS } from "./experiment.js";
 import { Choice, Entry, Switch, useId } from "./widgets.js";
 
@@ -50,14 +50,18 @@ export function LaboratorySettings({ name, setting, onSetting, caller }) {
 /** A slider and a number for the same value. The slider is logarithmic: small budgets are where contexts differ. */
 function Budget({ value, onValue }) {
   const id = useId("budget");
+  // What is typed is kept until it is complete, while contexts arrive and this is rendered again.
+  const [typed, setTyped] = useState(null);
   const onNumber = (event) => {
     const given = Math.round(Number(event.currentTarget.value));
     if (given >= 1) onValue(given);
+    setTyped(null);
   };
   return html`
     <div class="budget">
       <label for=${id}>Budget, tokens</label>
-      <input type="number" id=${id} min="1" value=${value} onChange=${onNumber} />
+      <input type="number" id=${id} min="1" value=${typed ?? value} onChange=${onNumber}
+        onInput=${(event) => setTyped(event.currentTarget.value)} />
       <input type="range" aria-label="Budget" aria-valuetext="${value} tokens" min="0" max=${SLIDER_STEPS}
         value=${stepOf(value)} onInput=${(event) => onValue(budgetOf(Number(event.currentTarget.value)))} />
     </div>`;

@@ -54,7 +54,6 @@ function Console({ caller, leave }) {
   }, [place.view]);
   const View = COMPONENTS[place.view];
   return html`
-    <a class="skip" href="#${place.view}" onClick=${focusView}>Skip to the content</a>
     <${Bar} place=${place} go=${go} live=${live} caller=${caller} leave=${leave} />
     <div class="body at-${place.view}">
       <${Sessions} live=${live} place=${place} go=${go} />
@@ -73,10 +72,11 @@ function Bar({ place, go, live, caller, leave }) {
   };
   return html`
     <header class="bar">
+      <a class="skip" href="#view" onClick=${focusView}>Skip to the content</a>
       <span class="brand">memsidecar</span>
       <nav aria-label="Views">
         ${VIEWS.map((view) => html`
-          <a href="#${view}" class="to-${view}" aria-current=${isCurrent(view, place.view) ? "page" : undefined}
+          <a href="#/${view}" class="to-${view}" aria-current=${isCurrent(view, place.view) ? "page" : undefined}
             onClick=${(event) => open(event, view)}>${TITLES[view]}</a>`)}
       </nav>
       <span class="bar-end">

@@ -1,6 +1,6 @@
 // One message in full: its text, its tool exchange, its states, and what can be done with it.
 
-import { html, useEffect, useRef } from "./vendor/htm-preact.js";
+import { html, useEffect } from "./vendor/htm-preact.js";
 import { ErasureButton } from "./erasure.js";
 import { Excerpt, Text, Time, number, plural, words } from "./text.js";
 
@@ -21,7 +21,6 @@ export function States({ states }) {
 
 export function MessageDetail({ row, rows, conversation, place, go, caller }) {
   const { message, states } = row;
-  const heading = useRef(null);
   const close = () => go({ message: "" });
   useEffect(() => {
     const onKeyDown = (event) => event.key === "Escape" && !document.querySelector("dialog[open]") && close();
@@ -32,9 +31,7 @@ export function MessageDetail({ row, rows, conversation, place, go, caller }) {
   return html`
     <article class="detail" aria-label="Message">
       <header>
-        <h2 ref=${heading}>
-          <span class="role ${roleOf(message)}">${roleOf(message)}</span> #${number(message.sequence)}
-        </h2>
+        <h1><span class="role ${roleOf(message)}">${roleOf(message)}</span> #${number(message.sequence)}</h1>
         <button type="button" onClick=${close}>Back (Esc)</button>
       </header>
       <p class="figures">
@@ -47,7 +44,7 @@ export function MessageDetail({ row, rows, conversation, place, go, caller }) {
       ${message.reasoning && html`<details><summary>Reasoning</summary><${Text} text=${message.reasoning} /></details>`}
       <${Exchange} message=${message} rows=${rows} go=${go} />
       ${artifact && html`
-        <h3>Artifact, ${plural(artifact.tokens, "token")}</h3>
+        <h2>Artifact, ${plural(artifact.tokens, "token")}</h2>
         <${Text} text=${artifact.content ?? ""} label="Artifact" />`}
       ${message.metadata && html`
         <details><summary>Metadata</summary><${Text} text=${JSON.stringify(message.metadata, null, 2)} /></details>`}
@@ -69,7 +66,7 @@ function Exchange({ message, rows, go }) {
     return message.toolCalls.map((call) => {
       const result = resultOf(call, rows, at);
       return html`
-        <h3>Call of <${Excerpt} text=${call.name} length=${100} /></h3>
+        <h2>Call of <${Excerpt} text=${call.name} length=${100} /></h2>
         <${Text} text=${call.argumentsJson ?? ""} label="Arguments" />
         ${result ? html`<${Jump} target=${result} go=${go} name="result" />` : html`<p>No result yet.</p>`}`;
     });

@@ -18,7 +18,7 @@ const THEME_KEY = "memsidecar.theme";
 const THEMES = ["system", "light", "dark"];
 
 function viewOfUrl() {
-  const name = location.hash.replace(/^#/, "");
+  const name = location.hash.replace(/^#\//, "");
   return VIEWS.includes(name) ? name : "sessions";
 }
 
@@ -42,7 +42,7 @@ export function usePlace() {
       const { view, ...chosen } = next;
       // The message within a conversation is not a step back of its own.
       const replaces = view === previous.view && chosen.session === previous.session;
-      history[replaces ? "replaceState" : "pushState"](chosen, "", `#${view}`);
+      history[replaces ? "replaceState" : "pushState"](chosen, "", `#/${view}`);
       return next;
     });
   }, []);
@@ -55,7 +55,7 @@ function isSame(first, second) {
 
 /** Forget what was chosen, in this history entry. */
 export function clearPlace() {
-  history.replaceState(NOTHING_CHOSEN, "", "#sessions");
+  history.replaceState(NOTHING_CHOSEN, "", "#/sessions");
 }
 
 /** Return the theme ("system", "light" or "dark") and a function that switches to the next one. */

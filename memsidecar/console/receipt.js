@@ -6,17 +6,17 @@ import { Excerpt, number, plural, score } from "./text.js";
 
 const FIRST_ITEMS = 50;
 const REASONS = {
-  INCLUDED: "in the context",
-  SHORTENED: "in the context, shortened to fit",
-  OVER_SECTION: "out: its section is full. A larger budget or limit of the section makes room",
-  OVER_TOTAL: "out: the whole context would exceed the budget",
-  BEYOND_TOP_K: "out: enough items with a higher score were found",
-  BELOW_THRESHOLD: "out: its relevance to the query is below the threshold",
-  LOW_QUALITY: "out: it was rated too low",
-  DUPLICATE: "out: nearly the same as an item that is in, or as the query",
+  INCLUDED: "it fits",
+  SHORTENED: "shortened to fit",
+  OVER_SECTION: "its section is full. A larger budget or limit of the section makes room",
+  OVER_TOTAL: "the whole context would exceed the budget",
+  BEYOND_TOP_K: "enough items with a higher score were found",
+  BELOW_THRESHOLD: "its relevance to the query is below the threshold",
+  LOW_QUALITY: "it was rated too low",
+  DUPLICATE: "nearly the same as an item that is in, or as the query",
   IN_WINDOW: "not repeated: the conversation contains it already",
-  EXPIRED: "out: it has expired",
-  DISABLED: "out: its section is switched off",
+  EXPIRED: "it has expired",
+  DISABLED: "its section is switched off",
 };
 const PARTS = [
   ["keyword", "keywords"], ["semantic", "meaning"], ["neighbours", "neighbours"], ["speaker", "speaker"],
@@ -26,7 +26,7 @@ const FILTERS = [["all", "All"], ["in", "In"], ["out", "Out"]];
 
 /** Return why an item is in or out, in words. */
 export function reasonOf(item) {
-  return REASONS[(item.reason ?? "").replace("INCLUSION_", "")] ?? (item.included ? REASONS.INCLUDED : "out");
+  return REASONS[(item.reason ?? "").replace("INCLUSION_", "")] ?? (item.included ? REASONS.INCLUDED : "no reason was given");
 }
 
 /** The items of all sections. `changed` are keys of items that the other setting decides differently. */
