@@ -4,9 +4,12 @@
 import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { call } from "./rpc.js";
 import { useEvents } from "./live.js";
+import { useThrottled } from "./widgets.js";
 
 const FIRST_MESSAGES = 60;
 const PAGE_MESSAGES = 1_000;
+// A conversation that is pruned often is not read again each time.
+const READ_AGAIN_MS = 1_000;
 // More messages than these are read on request: each one stays in the memory of the browser.
 const MAX_UNASKED_MESSAGES = 20_000;
 // Changes of these kinds can concern messages that were read already.
@@ -149,19 +152,24 @@ export function useConversation(live, place) {
   const [shown, setShown] = useState(NOTHING);
   const [round, setRound] = useState(0);
   const current = useRef(null);
+  const previous = useRef("");
   useEffect(() => {
-    if (round === 0 || !place.session) setShown(NOTHING);
+    const isAgain = previous.current === place.session;
+    previous.current = place.session;
+    if (!isAgain) setShown(NOTHING);
     if (!place.session) return undefined;
     const abort = new AbortController();
-    current.current = new Conversation(place, setShown, abort.signal);
+    // Read again, it replaces what is shown when it is complete: the rows in sight stay in place.
+    const publish = (state) => (!isAgain || state.isComplete || state.needsRequest || state.error) && setShown(state);
+    current.current = new Conversation(place, publish, abort.signal);
     current.current.read();
     return () => abort.abort();
   }, [place.session, place.user, round]);
-  useEffect(() => setShown(NOTHING), [place.session]);
+  const readAgain = useThrottled(() => setRound((count) => count + 1), READ_AGAIN_MS);
   const reading = useRef(Promise.resolve());
   useEvents(live, (events) => {
     const own = events.filter((event) => event.sessionId === place.session || !event.sessionId);
-    if (own.some((event) => REWRITING.has(event.kind))) setRound((previous) => previous + 1);
+    if (own.some((event) => REWRITING.has(event.kind))) readAgain();
     else if (own.length) reading.current = reading.current.then(() => current.current?.readNew());
   }, [live, place.session]);
   return { ...shown, readAll: () => current.current?.read(true) };

@@ -69,7 +69,9 @@ function Columns({ experiments, settings, setSettings, live, place, go, caller }
       ${experiments.map((experiment, index) => html`
         <${Drawing} key="bar-${index}" experiment=${experiment} name=${settings.length > 1 ? NAMES[index] : ""} />`)}
       <${SentenceFinder} place=${place} onMessage=${onMessage}
-        contexts=${contexts.map((context, index) => [NAMES[index], context])} />
+        contexts=${contexts.map((context, index) => ({
+          name: NAMES[index], context, disabled: settings[index].disabled,
+        }))} />
     </div>
     <div class="columns columns-${settings.length}">
       ${experiments.map(({ context }, index) => context && html`

@@ -13,7 +13,7 @@ const MAX_HITS = 5;
 const MAX_ITEMS = 5;
 const MAX_QUERY_CHARACTERS = 2_000;
 
-/** A field for the sentence, and the answer for each context. `message` is a message to look for at the beginning. */
+/** A field for the sentence, and the answer for each context. `place.message` is the message to look for without words. */
 export function SentenceFinder({ place, contexts, onMessage }) {
   const [typed, setTyped] = useState("");
   const [wanted, setWanted] = useState("");
@@ -30,8 +30,9 @@ export function SentenceFinder({ place, contexts, onMessage }) {
       ${isAsked && stored.error && html`<${Notice} error=${stored.error} />`}
       ${isAsked && !stored.isLoading && html`
         <div class="answers" role="status">
-          ${contexts.map(([name, context]) => context && html`
+          ${contexts.map(({ name, context, disabled }) => context && html`
             <${Answer} key=${name} name=${contexts.length > 1 ? name : ""} context=${context} wanted=${wanted}
+              disabled=${disabled}
               hits=${hitsOf(stored.value, place, wanted)} onMessage=${onMessage} />`)}
         </div>`}
     </section>`;
@@ -50,13 +51,16 @@ function hitsOf(found, place, wanted) {
   return wanted ? found ?? [] : [{ sessionId: place.session, message: { id: place.message } }];
 }
 
-function Answer({ name, context, wanted, hits, onMessage }) {
+function Answer({ name, context, disabled, wanted, hits, onMessage }) {
   const items = matchingItems(context, wanted, hits);
+  const isOut = !items.some(({ item }) => item.included);
   const missing = hits.filter((hit) => !items.some(({ item }) => concerns(item, hit)));
   return html`
     <div class="answer">
       ${name && html`<h3>${name}</h3>`}
       <p class="verdict"><b>${verdict(context, items, wanted)}</b></p>
+      ${isOut && disabled.length > 0 && html`
+        <p>Switched off: ${disabled.map((section) => SECTION_NAMES[section]).join(", ")}.</p>`}
       <ul class="items">
         ${items.slice(0, MAX_ITEMS).map(({ section, item }) => html`
           <li class="in-section">${SECTION_NAMES[sectionOf(section)]}<ul class="items">

@@ -44,7 +44,7 @@ class ConsolePage:
     def note_message(self, message: Any) -> None:
         """Keep errors, among them violations of the Content-Security-Policy, except refused calls."""
         is_refusal = message.text.startswith("Failed to load resource")
-        if message.type in {"error", "warning"} and not is_refusal:
+        if message.type == "error" and not is_refusal:
             self.problems.append(message.text)
 
     def open(self) -> None:
