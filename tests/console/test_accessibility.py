@@ -98,8 +98,9 @@ def test_a_keyboard_is_enough(console: ConsolePage) -> None:
     keys.press("End")
     keys.press("ArrowUp")
     page.get_by_role("article", name="Message").wait_for()
-    chosen = console.messages.get_attribute("aria-activedescendant")
-    assert page.locator(f"#{chosen}").get_attribute("aria-selected") == "true"
+    console.messages.locator("[aria-selected=true][aria-posinset='9']").wait_for()
+    chosen = console.messages.locator("[aria-selected=true]").get_attribute("id")
+    assert console.messages.get_attribute("aria-activedescendant") == chosen
     keys.press("Escape")
     page.get_by_role("article", name="Message").wait_for(state="detached")
 
