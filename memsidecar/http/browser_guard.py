@@ -28,7 +28,8 @@ class BrowserGuard:
     def problem(self, exchange: Exchange) -> str:
         """Return why the request is rejected; empty if it is not."""
         host = exchange.header("host")
-        if exchange.header("sec-fetch-site") in _FOREIGN_SITES or self._is_foreign(exchange.header("origin"), host):
+        comes_from_elsewhere = exchange.header("sec-fetch-site") in _FOREIGN_SITES and not _is_link(exchange)
+        if comes_from_elsewhere or self._is_foreign(exchange.header("origin"), host):
             return "requests from pages of another origin are not allowed"
         if self.checks_host and not self._is_own(host):
             return f"the host {host[:100]!r} is not known: use localhost or an IP address, or name it in http_hosts"
@@ -42,6 +43,11 @@ class BrowserGuard:
     def _is_own(self, host: str) -> bool:
         name = _hostname(host)
         return name == LOCALHOST or name in self.hosts or _is_ip(name)
+
+
+def _is_link(exchange: Exchange) -> bool:
+    """Return whether a user followed a link to one of our pages. That changes nothing, and no frame shows the page."""
+    return exchange.method == "GET" and exchange.header("sec-fetch-dest") == "document"
 
 
 def _netloc(origin: str) -> str | None:

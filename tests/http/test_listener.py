@@ -92,6 +92,12 @@ def test_requests_of_foreign_pages_are_refused(http: HttpClient, headers: dict[s
     assert http.get("/healthz", **headers).status == 403
 
 
+def test_a_link_on_a_page_of_another_site_may_be_followed(http: HttpClient) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    found = [http.get("/", **headers, **{"Sec-Fetch-Dest": shown}).status for shown in ("document", "iframe", "script")]
+    assert found == [200, 403, 403]
+
+
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:7680", "[::1]:7680", "10.1.2.3"])
 def test_local_names_and_numbers_are_served(http: HttpClient, host: str) -> None:
     assert http.get("/healthz", Host=host, Origin=f"http://{host}").status == 200
