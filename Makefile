@@ -20,6 +20,8 @@ KUBERNETES_VERSION := v1.36.3
 HADOLINT_VERSION := 2.15.1
 AXE_VERSION := 4.14.0
 HTM_VERSION := 3.1.1
+MERMAID_VERSION := 11.17.2
+IFRAME_WORKER_VERSION := 1.0.4
 ENGINE ?= docker
 IMAGE ?= memsidecar:$(VERSION)
 SOURCE ?= unknown
@@ -52,6 +54,9 @@ CHROMIUM ?= /usr/bin/chromium
 CONSOLE_TOOLS := $(TOOLS)/console
 CONSOLE_TOOLS_INSTALLED := $(TOOLS)/.console-$(AXE_VERSION)-$(HTM_VERSION)
 CONSOLE_PYTHON_INSTALLED := $(VENV)/.installed-console
+DOCS_PYTHON_INSTALLED := $(VENV)/.installed-docs
+DOCS_SCRIPTS := $(TOOLS)/docs
+DOCS_SCRIPTS_INSTALLED := $(TOOLS)/.docs-$(MERMAID_VERSION)-$(IFRAME_WORKER_VERSION)
 APISERVER_INSTALLED := $(TOOLS)/.kube-apiserver-$(KUBERNETES_VERSION)
 PROMTOOL_INSTALLED := $(TOOLS)/.promtool
 
@@ -64,7 +69,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-commands test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics setup-console test-console console-pictures helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-commands test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics setup-console test-console console-pictures setup-docs docs pictures helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -171,6 +176,30 @@ $(CONSOLE_TOOLS_INSTALLED):
 	@command -v npm >/dev/null || { \
 	  echo "NOT TESTED: the tests of the console need npm (Node.js) to install axe and htm, and there is none." >&2; exit 1; }
 	npm install --prefix $(CONSOLE_TOOLS) --no-save --no-audit --no-fund --ignore-scripts axe-core@$(AXE_VERSION) htm@$(HTM_VERSION)
+	@touch $@
+
+setup-docs: $(DOCS_PYTHON_INSTALLED) $(DOCS_SCRIPTS_INSTALLED) ## Install what the site of the documentation needs (needs npm)
+
+docs: setup-docs ## Build the site of docs/ into build/site, and check that it needs no other host and that its charts are fresh
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	$(BIN)/python -m pytest -m site tests/site $(ARGS)
+
+pictures: setup-docs ## Draw the charts of the benchmarks and the picture of a context in docs/pictures anew
+	$(BIN)/python -m tools.pictures benchmarks docs/pictures
+	$(BIN)/python -m tools.pictures context docs/pictures
+
+$(DOCS_PYTHON_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --group docs
+	@touch $@
+
+# Only the files that the site has; npm install would also install what they were made of.
+$(DOCS_SCRIPTS_INSTALLED):
+	@command -v npm >/dev/null || { \
+	  echo "NOT BUILT: the site needs npm (Node.js) to load the scripts of its diagrams and its search, and there is none." >&2; exit 1; }
+	mkdir -p $(DOCS_SCRIPTS)
+	cd $(DOCS_SCRIPTS) && tar -xzf "$$(npm pack --silent mermaid@$(MERMAID_VERSION))" --strip-components=2 package/dist/mermaid.min.js
+	cd $(DOCS_SCRIPTS) && tar -xzOf "$$(npm pack --silent iframe-worker@$(IFRAME_WORKER_VERSION))" package/shim/index.js > iframe-worker.js
+	rm $(DOCS_SCRIPTS)/*.tgz
 	@touch $@
 
 helm-docs: setup ## Make the chart's README and the settings in its schema
