@@ -82,8 +82,14 @@ def add(client: Client, session_id: str, messages: Sequence[Message]) -> None:
 
 
 def run(sidecar: SidecarProcess, name: str, *arguments: str) -> str:
-    command = [sys.executable, str(DOCS / "examples" / f"{name}.py"), sidecar.address, *arguments]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(CLIENT), os.environ.get("PYTHONPATH", "")])}
+    return run_python(sidecar, str(DOCS / "examples" / f"{name}.py"), sidecar.address, *arguments)
+
+
+def run_python(sidecar: SidecarProcess, *arguments: str) -> str:
+    """Return the output of Python with the client, whose default address is the sidecar's."""
+    command = [sys.executable, *arguments]
+    path = os.pathsep.join([str(CLIENT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "MEMSIDECAR_ADDRESS": sidecar.address}
     done = subprocess.run(command, capture_output=True, text=True, timeout=CALL_SECONDS, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -251,3 +257,13 @@ def test_the_receipt_of_the_documentation_is_what_the_example_prints(sidecar: Si
         r"```console\n\$ [^\n]*receipt\.py[^\n]*\n(.*?)```", (DOCS / "context.md").read_text(), re.DOTALL
     )
     assert masked(run(sidecar, "receipt")) == masked(shown)
+
+
+def test_the_ten_lines_of_the_readme_remember_another_session(sidecar: SidecarProcess) -> None:
+    (code,) = re.findall(
+        r"^```python quickstart\.py\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    assert len(code.splitlines()) <= 10
+    output = run_python(sidecar, "-c", code)
+    assert "I moved to Lisbon." in output
+    assert output.splitlines()[-1] == "ROLE_USER Where do I live?"
