@@ -132,4 +132,4 @@ def _last_line(log: Path, log_start: int) -> str:
     with log.open("rb") as file:
         file.seek(log_start)
         lines = file.read().decode(errors="replace").split("\n")
-    return next((line.removeprefix("memsidecar: ") for line in reversed(lines) if line), "")
+    return next((line.removeprefix("memsidecar serve: ") for line in reversed(lines) if line), "")
