@@ -45,11 +45,7 @@ def facts(calls: SidecarCalls, output: Output, *, user: str, session: str, histo
         namespace=calls.namespace, user_id=user, session_id=session, include_history=history
     )
     found = list(calls.items("ListFacts", request, "facts", limit))
-    if output.is_json:
-        for fact in found:
-            output.record(fact)
-    elif found:
-        output.table(_FACT_COLUMNS, map(_fact_row, found))
+    output.items(found, _FACT_COLUMNS, _fact_row)
     _note_count(output, "facts", len(found), limit)
 
 
@@ -74,11 +70,7 @@ def documents(calls: SidecarCalls, output: Output, *, user: str, session: str, l
     """List stored documents, without their texts."""
     request = knowledge.ListDocumentsRequest(namespace=calls.namespace, user_id=user, session_id=session)
     found = list(calls.items("ListDocuments", request, "documents", limit))
-    if output.is_json:
-        for document in found:
-            output.record(document)
-    elif found:
-        output.table(_DOCUMENT_COLUMNS, map(_document_row, found))
+    output.items(found, _DOCUMENT_COLUMNS, _document_row)
     _note_count(output, "documents", len(found), limit)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import TextIOWrapper
+from typing import TypeVar
 
 import click
 from google.protobuf.json_format import MessageToJson
@@ -18,6 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from memsidecar.cli.visible_text import visible, visible_line
+
+Item = TypeVar("Item", bound=Proto)
 
 HEADER_STYLE = "bold"
 FAINT = "dim"
@@ -56,6 +59,14 @@ class Output:
         """Print one line of JSON."""
         sys.stdout.write(MessageToJson(record, indent=None, ensure_ascii=self._ensure_ascii) + "\n")
         sys.stdout.flush()
+
+    def items(self, items: Sequence[Item], columns: Sequence[Column], row: Callable[[Item], Sequence[str]]) -> None:
+        """Print items as JSON lines, or as the rows of a table. Nothing is printed if there are none."""
+        if self.is_json:
+            for item in items:
+                self.record(item)
+        elif items:
+            self.table(columns, map(row, items))
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style=HEADER_STYLE)

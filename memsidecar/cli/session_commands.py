@@ -41,11 +41,7 @@ def sessions(calls: SidecarCalls, output: Output, user: str, limit: int) -> None
     """List the sessions of a namespace, the most recently active first."""
     request = session.ListSessionsRequest(namespace=calls.namespace, user_id=user)
     found = list(calls.items("ListSessions", request, "sessions", limit))
-    if output.is_json:
-        for each in found:
-            output.record(each)
-    elif found:
-        output.table(_SESSION_COLUMNS, map(_session_row, found))
+    output.items(found, _SESSION_COLUMNS, _session_row)
     if not found:
         output.note(f"there is no session in namespace {calls.namespace}")
     elif len(found) == limit:
