@@ -24,8 +24,8 @@ class Span(Protocol):
 
     def set_attribute(self, name: str, value: AttributeValue) -> None: ...
 
-    def end(self, error_type: str = "") -> None:
-        """End the step. `error_type` says why it failed; empty if it did not."""
+    def end(self, error_type: str = "", *, is_failure: bool = True) -> None:
+        """End the step. `error_type` is empty without an error. `is_failure`: the caller did not cause the error."""
 
 
 class Tracer(Protocol):

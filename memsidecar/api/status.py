@@ -1,5 +1,6 @@
 """Table from domain errors to gRPC statuses, and the error details that every status carries."""
 
+import asyncio
 from typing import NamedTuple
 
 import grpc
@@ -60,6 +61,24 @@ def row_of(error: errors.SidecarError) -> StatusRow:
 
 def reason_name(reason: ErrorReason) -> str:
     return ErrorReason.Name(reason).removeprefix(_PREFIX)
+
+
+class CallFailure(NamedTuple):
+    """How a call failed, for metrics and traces: the name of its status, and its reason, or the status again."""
+
+    status: str
+    reason: str
+
+
+def failure_of(error: BaseException) -> CallFailure:
+    """Return how a call failed that ended with any exception."""
+    if isinstance(error, errors.SidecarError):
+        row = row_of(error)
+        has_reason = row.reason != ErrorReason.ERROR_REASON_UNSPECIFIED
+        return CallFailure(row.code.name, reason_name(row.reason) if has_reason else row.code.name)
+    is_cancelled = isinstance(error, asyncio.CancelledError | GeneratorExit)
+    code = grpc.StatusCode.CANCELLED if is_cancelled else grpc.StatusCode.INTERNAL
+    return CallFailure(code.name, code.name)
 
 
 def rich_status(error: errors.SidecarError) -> status_pb2.Status:

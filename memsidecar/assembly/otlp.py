@@ -21,8 +21,6 @@ MAX_HEADER_CHARACTERS = 512
 CLOSE_SECONDS = 2.0
 "Time to export the last spans. A collector that does not answer must not delay the exit."
 _HEADERS = ("traceparent", "tracestate")
-_SERVER_ERRORS = frozenset({"INTERNAL", "DATA_CORRUPTED", "STARTING", "SHUTTING_DOWN", "OVERLOADED", "UNSPECIFIED"})
-"Errors that the caller did not cause. OpenTelemetry marks the span of a server as failed for these only."
 
 # It prints invalid headers of OTEL_EXPORTER_OTLP_HEADERS, which may contain a token.
 logging.getLogger("opentelemetry.util.re").disabled = True
@@ -31,24 +29,23 @@ logging.getLogger("opentelemetry.util.re").disabled = True
 class OtlpSpan:
     """A recorded span. Implements `spans.Span`."""
 
-    __slots__ = ("_is_call", "_span", "_tracer")
+    __slots__ = ("_span", "_tracer")
 
-    def __init__(self, tracer: OtelTracer, span: OtelSpan, *, is_call: bool) -> None:
+    def __init__(self, tracer: OtelTracer, span: OtelSpan) -> None:
         self._tracer = tracer
         self._span = span
-        self._is_call = is_call
 
     def child(self, name: str) -> Span:
         within = set_span_in_context(self._span)
-        return OtlpSpan(self._tracer, self._tracer.start_span(name, within), is_call=False)
+        return OtlpSpan(self._tracer, self._tracer.start_span(name, within))
 
     def set_attribute(self, name: str, value: AttributeValue) -> None:
         self._span.set_attribute(name, value)
 
-    def end(self, error_type: str = "") -> None:
+    def end(self, error_type: str = "", *, is_failure: bool = True) -> None:
         if error_type:
             self._span.set_attribute("error.type", error_type)
-            if not self._is_call or error_type in _SERVER_ERRORS:
+            if is_failure:
                 self._span.set_status(StatusCode.ERROR)
         self._span.end()
 
@@ -73,7 +70,7 @@ class OtlpTracer:
         attributes = {"rpc.system.name": "grpc", "rpc.method": method}
         parent = self._propagator.extract(_trace_headers(metadata))
         span = self._tracer.start_span(method, parent, SpanKind.SERVER, attributes)
-        return OtlpSpan(self._tracer, span, is_call=True) if span.is_recording() else None
+        return OtlpSpan(self._tracer, span) if span.is_recording() else None
 
     def close(self) -> None:
         closing = Thread(target=self._provider.shutdown, name="span exporter", daemon=True)

@@ -94,6 +94,7 @@ CATCH_ALL: dict[str, str] = {
     "api/watch_feed.py": "the edge of the loop that polls the index: logged and retried",
     "api/admission/audit.py": "every outcome is recorded, then raised again",
     "api/interceptors/call_statistics.py": "every outcome is counted, then raised again",
+    "api/interceptors/call_spans.py": "every outcome is recorded, then raised again",
     "api/interceptors/errors.py": "the border: the caller learns nothing about the internals",
     "mcp_server/server.py": "the border: the model learns nothing about the internals",
     "layers/background/runner.py": "the edge of the background loop: one bad entry must not stop the rest",

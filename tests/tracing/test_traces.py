@@ -12,6 +12,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from memsidecar.v1 import context_pb2, memory_pb2
 from memsidecar.v1.message_pb2 import Message, Role
+from memsidecar.v1.session_pb2 import EVENT_KIND_ADDED, EVENT_KIND_HEARTBEAT, WatchRequest
 from tests.support.process import Client, SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 from tests.tracing.otlp_server import Received, attributes_of, otlp_server
@@ -104,7 +105,15 @@ def test_a_stream_and_a_watch_are_spans_without_steps(client: Client, received: 
     )
     answers = client.memory.AddStream(iter([request]), metadata=caller.metadata, timeout=HANG_SECONDS)
     assert len(list(answers)) == 1
-    assert received.trace(caller.trace_id, {f"{SERVICE}/AddStream"}).keys() == {f"{SERVICE}/AddStream"}
+    watch = client.sessions.Watch(WatchRequest(), metadata=caller.metadata, timeout=HANG_SECONDS)
+    assert next(watch).kind == EVENT_KIND_HEARTBEAT
+    client.add("streamed", "told to the watcher")
+    assert next(watch).kind == EVENT_KIND_ADDED
+    watch.cancel()
+    names = {f"{SERVICE}/AddStream", "memsidecar.v1.SessionService/Watch"}
+    spans = received.trace(caller.trace_id, names)
+    assert spans.keys() == names
+    assert attributes_of(spans["memsidecar.v1.SessionService/Watch"])["error.type"] == "CANCELLED"
 
 
 def test_the_span_of_a_refused_call_has_its_status_and_reason(client: Client, received: Received) -> None:

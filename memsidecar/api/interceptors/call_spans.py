@@ -9,10 +9,11 @@ import grpc
 
 from memsidecar import spans
 from memsidecar.api.interceptors.call import Context, Request, StreamHandler, UnaryHandler
-from memsidecar.api.status import reason_name, row_of
-from memsidecar.domain.errors import SidecarError
+from memsidecar.api.status import failure_of
 
 STATUS_ATTRIBUTE = "rpc.response.status_code"
+_FAILURES = frozenset({"UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"})
+"Statuses with which OpenTelemetry marks the span of a server as failed."
 
 
 @dataclass(frozen=True)
@@ -58,20 +59,15 @@ class CallSpans:
 @contextmanager
 def _recorded(span: spans.Span) -> Iterator[None]:
     """End the span of a call with the status of its outcome."""
-    status, error_type = grpc.StatusCode.INTERNAL.name, "INTERNAL"
     try:
         yield
-        status, error_type = grpc.StatusCode.OK.name, ""
-    except SidecarError as error:
-        row = row_of(error)
-        status, error_type = row.code.name, reason_name(row.reason)
+    except (Exception, asyncio.CancelledError, GeneratorExit) as error:
+        failure = failure_of(error)
+        span.set_attribute(STATUS_ATTRIBUTE, failure.status)
+        span.end(failure.reason, is_failure=failure.status in _FAILURES)
         raise
-    except (asyncio.CancelledError, GeneratorExit):
-        status = error_type = grpc.StatusCode.CANCELLED.name
-        raise
-    finally:
-        span.set_attribute(STATUS_ATTRIBUTE, status)
-        span.end(error_type)
+    span.set_attribute(STATUS_ATTRIBUTE, grpc.StatusCode.OK.name)
+    span.end()
 
 
 def _path(method: str) -> str:

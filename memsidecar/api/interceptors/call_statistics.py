@@ -6,12 +6,8 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 
 from memsidecar.api.interceptors.call import Context, Request, StreamHandler, UnaryHandler
-from memsidecar.api.status import reason_name, row_of
-from memsidecar.domain.errors import SidecarError
+from memsidecar.api.status import CallFailure, failure_of
 from memsidecar.domain.statistics import CALL_SECONDS, Distribution
-from memsidecar.v1.errors_pb2 import ErrorReason
-
-CANCELLED, BUG = ("CANCELLED", "CANCELLED"), ("INTERNAL", "INTERNAL")
 
 
 class MethodStatistics:
@@ -24,14 +20,14 @@ class MethodStatistics:
 
     def __init__(self) -> None:
         self.seconds = Distribution(CALL_SECONDS)
-        self._errors: Counter[tuple[str, str]] = Counter()
+        self._errors: Counter[CallFailure] = Counter()
 
     def failed(self, error: BaseException, start: float) -> None:
         self.seconds.observe(time.perf_counter() - start)
-        self._errors[_outcome(error)] += 1
+        self._errors[failure_of(error)] += 1
 
-    def errors(self) -> Mapping[tuple[str, str], int]:
-        """Return the number of errors by (name of the status, reason)."""
+    def errors(self) -> Mapping[CallFailure, int]:
+        """Return the number of failed calls by status and reason."""
         return dict(self._errors)
 
 
@@ -81,11 +77,3 @@ class CallStatistics:
             statistics.seconds.observe(time.perf_counter() - start)
 
         return counted
-
-
-def _outcome(error: BaseException) -> tuple[str, str]:
-    if isinstance(error, SidecarError):
-        row = row_of(error)
-        has_reason = row.reason != ErrorReason.ERROR_REASON_UNSPECIFIED
-        return row.code.name, reason_name(row.reason) if has_reason else row.code.name
-    return CANCELLED if isinstance(error, asyncio.CancelledError | GeneratorExit) else BUG
