@@ -4,6 +4,7 @@ import asyncio
 from typing import NamedTuple
 
 import grpc
+import grpc.aio
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 
@@ -63,6 +64,22 @@ def reason_name(reason: ErrorReason) -> str:
     return ErrorReason.Name(reason).removeprefix(_PREFIX)
 
 
+class CallAborted(grpc.aio.AbortError):
+    """The call ends with this status. Interceptors let gRPC's class pass."""
+
+    def __init__(self, status: status_pb2.Status) -> None:
+        super().__init__(status.message)
+        self.status = status
+
+    @classmethod
+    def with_code(cls, code: grpc.StatusCode, message: str) -> "CallAborted":
+        """Return the error of a call that breaks the protocol of its transport."""
+        return cls(status_pb2.Status(code=code.value[0], message=message))
+
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
 class CallFailure(NamedTuple):
     """How a call failed, for metrics and traces: the name of its status, and its reason, or the status again."""
 
@@ -76,9 +93,15 @@ def failure_of(error: BaseException) -> CallFailure:
         row = row_of(error)
         has_reason = row.reason != ErrorReason.ERROR_REASON_UNSPECIFIED
         return CallFailure(row.code.name, reason_name(row.reason) if has_reason else row.code.name)
-    is_cancelled = isinstance(error, asyncio.CancelledError | GeneratorExit)
-    code = grpc.StatusCode.CANCELLED if is_cancelled else grpc.StatusCode.INTERNAL
+    code = _code_of(error)
     return CallFailure(code.name, code.name)
+
+
+def _code_of(error: BaseException) -> grpc.StatusCode:
+    if isinstance(error, CallAborted):
+        return _CODES[error.status.code]
+    is_cancelled = isinstance(error, asyncio.CancelledError | GeneratorExit)
+    return grpc.StatusCode.CANCELLED if is_cancelled else grpc.StatusCode.INTERNAL
 
 
 def rich_status(error: errors.SidecarError) -> status_pb2.Status:

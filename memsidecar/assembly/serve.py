@@ -116,7 +116,7 @@ async def _run(
         async with open_http(settings, files.http_tls(), factory, services, pages | metrics) as http:
             addresses = await server.start(settings.listen, settings.health_listen)
             if http is not None:
-                await http.start()
+                http.start()
             _announce(addresses, http.address if http else None)
             with _background(_warm(settings, layers, counters, server, executors)), _background(files.watch()):
                 await stopping.wait()

@@ -9,25 +9,13 @@ import grpc
 import grpc.aio
 from google.rpc import status_pb2
 
+from memsidecar.api.status import CallAborted
 from memsidecar.http.exchange import Exchange
 
 STATUS_DETAILS = "grpc-status-details-bin"
 _NAME_KEYS = {"URI": "peer_uri", "DNS": "peer_dns"}
 
 Metadata = Sequence[tuple[str, str | bytes]]
-
-
-class CallAborted(grpc.aio.AbortError):
-    """The call ends with this status. Interceptors let gRPC's class pass."""
-
-    def __init__(self, status: status_pb2.Status) -> None:
-        super().__init__(status.message)
-        self.status = status
-
-    @classmethod
-    def with_code(cls, code: grpc.StatusCode, message: str) -> "CallAborted":
-        """Return the error of a call that breaks the protocol, before a handler is called."""
-        return cls(status_pb2.Status(code=code.value[0], message=message))
 
 
 class CallContext:

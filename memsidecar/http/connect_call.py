@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 import grpc
 from google.protobuf.descriptor import MethodDescriptor
 
-from memsidecar.api.status import rich_status
+from memsidecar.api.status import CallAborted, rich_status
 from memsidecar.domain.errors import DeadlineExceeded
-from memsidecar.http.call_context import CallAborted, CallContext, Metadata
+from memsidecar.http.call_context import CallContext, Metadata
 from memsidecar.http.connect_codec import Codecs
 from memsidecar.http.exchange import Exchange
 

@@ -14,8 +14,8 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from memsidecar.api.status import CallAborted
 from memsidecar.domain.errors import InvalidField, TooLarge
-from memsidecar.http.call_context import CallAborted
 from memsidecar.http.json_decoder import REQUEST, JsonDecoder
 
 LARGE_BYTES = 64 * 1024

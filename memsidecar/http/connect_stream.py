@@ -8,8 +8,9 @@ from typing import Any
 import grpc
 
 from memsidecar.api.interceptors.call import ReadRequest, StreamHandler
+from memsidecar.api.status import CallAborted
 from memsidecar.domain.errors import DeadlineExceeded, InvalidField, TooLarge
-from memsidecar.http.call_context import CallAborted, CallContext
+from memsidecar.http.call_context import CallContext
 from memsidecar.http.connect_call import (
     Rpc,
     cancelled_by_disconnect,

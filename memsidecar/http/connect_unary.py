@@ -4,8 +4,9 @@ from math import ceil
 
 from google.rpc import status_pb2
 
+from memsidecar.api.status import CallAborted
 from memsidecar.domain.errors import TooLarge
-from memsidecar.http.call_context import CallAborted, CallContext
+from memsidecar.http.call_context import CallContext
 from memsidecar.http.connect_call import (
     Rpc,
     cancelled_by_disconnect,

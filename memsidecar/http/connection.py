@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection: uvicorn's protocol on h11, with limits on headers, idle time and connections."""
+"""One HTTP/1.1 connection: uvicorn's protocol on h11, with limits on headers and idle time."""
 
 import asyncio
 import logging
@@ -17,7 +17,6 @@ log = logging.getLogger(__name__)
 HEADER_SECONDS = 10.0
 "Time in which the headers of a request must arrive after its first byte, or after the connection was opened."
 KEEP_ALIVE_SECONDS = 75.0
-MAX_CONNECTIONS = 1_024
 
 # uvicorn logs a warning for each malformed request, which any client can cause as often as it likes.
 logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
@@ -40,8 +39,6 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {TRANSPORT: transport}
-        if len(self.connections) > MAX_CONNECTIONS:
-            transport.close()
         self._limit_header_time()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -13,15 +13,16 @@ from uvicorn.server import ServerState
 from memsidecar.api.server import claim_socket
 from memsidecar.domain.errors import StartRefused
 from memsidecar.domain.network_address import Address
+from memsidecar.http.acceptor import Acceptor
 from memsidecar.http.application import Application
 from memsidecar.http.connection import KEEP_ALIVE_SECONDS, HttpConnection
 from memsidecar.http.exchange import MAX_HEADER_BYTES
 from memsidecar.http.tls_context import TlsContext
 
 BACKLOG = 512
+MAX_CONNECTIONS = 1_024
 SEND_BUFFER_BYTES = 256 * 1024
 "Of a connection, in the kernel. By default, it grows to megabytes for a client that does not read."
-HANDSHAKE_SECONDS = 10.0
 LAST_RESPONSES_SECONDS = 1.0
 "Time after draining in which responses are sent. Then the connections are closed."
 POLL_SECONDS = 0.01
@@ -91,28 +92,21 @@ class HttpListener:
         )
         self._config.load()
         self._state = ServerState()
-        self._socket = bound
-        self._tls = tls
-        self._server: asyncio.Server | None = None
+        self._acceptor = Acceptor(bound, tls.listening() if tls else None, self._connection, self._has_room)
         self.address = address if address.unix_path else address.with_port(bound.getsockname()[1])
 
-    async def start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            self._connection,
-            sock=self._socket,
-            backlog=BACKLOG,
-            ssl=self._tls.listening() if self._tls else None,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS if self._tls else None,
-        )
+    def start(self) -> None:
+        self._acceptor.start()
 
     def _connection(self) -> asyncio.Protocol:
         return HttpConnection(self._config, self._state, {})
 
+    def _has_room(self, opening: int) -> bool:
+        return len(self._state.connections) + opening < MAX_CONNECTIONS
+
     async def stop(self) -> None:
         """Close the listener, let responses be sent, and close the connections."""
-        if self._server is not None:
-            self._server.close()
+        await self._acceptor.stop()
         for connection in list(self._state.connections):
             connection.shutdown()
         with suppress(TimeoutError):

@@ -47,4 +47,7 @@ class TlsContext:
         if client_ca is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations(cadata=client_ca.decode("ascii"))
+            # A resumed session would keep a client whose authority was removed. TLS 1.2 resumes without tickets, too.
+            context.minimum_version = ssl.TLSVersion.TLSv1_3
+            context.num_tickets = 0
         return context

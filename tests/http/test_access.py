@@ -5,13 +5,14 @@ import json
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memsidecar.access.policy import AccessRole
+from memsidecar.http.listener import MAX_CONNECTIONS
 from tests.access.access_files import Grant
 from tests.access.restricted_sidecar import RestrictedSidecar, restricted_sidecar
 from tests.http.connect_client import END, envelope, error_in, path_of, post, stream
@@ -94,14 +95,47 @@ class HttpsCaller:
             connection.request("POST", path_of("Count"), body, {"Content-Type": "application/json"})
             return connection.getresponse().status
 
+    def limit_to_tls_1_2(self) -> None:
+        self._context.maximum_version = ssl.TLSVersion.TLSv1_2
+
     def serial(self) -> int:
         """Return the serial number of the server's certificate."""
-        with (
-            socket.create_connection(self._address, timeout=HANG_SECONDS) as plain,
-            self._context.wrap_socket(plain) as connection,
-        ):
+        with self._connected() as connection:
             certificate: Any = connection.getpeercert()
             return int(certificate["serialNumber"], 16)
+
+    def session(self) -> ssl.SSLSession | None:
+        """Make a call; return the session that the server offers to resume."""
+        with self._connected() as connection:
+            _probe(connection)
+            return connection.session
+
+    def is_resumed(self, session: ssl.SSLSession | None) -> bool:
+        with self._connected(session) as connection:
+            _probe(connection)
+            return bool(connection.session_reused)
+
+    def is_accepted(self, session: ssl.SSLSession | None = None) -> bool:
+        """Return whether a connection is made, and answers."""
+        try:
+            with self._connected(session) as connection:
+                return _probe(connection).startswith(b"HTTP/1.1 200")
+        except (ssl.SSLError, ConnectionError):
+            return False
+
+    @contextmanager
+    def _connected(self, session: ssl.SSLSession | None = None) -> Iterator[ssl.SSLSocket]:
+        with (
+            socket.create_connection(self._address, timeout=HANG_SECONDS) as plain,
+            self._context.wrap_socket(plain, session=session) as connection,
+        ):
+            yield connection
+
+
+def _probe(connection: ssl.SSLSocket) -> bytes:
+    """Ask whether the process lives. With TLS 1.3 a client learns only now whether its certificate is accepted."""
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return connection.recv(65_536)
 
 
 def test_a_client_certificate_names_its_caller(tmp_path: Path) -> None:
@@ -127,3 +161,39 @@ def test_certificates_are_exchanged_while_the_listener_runs(tmp_path: Path) -> N
         secret.swap(files_of(new))
         until(lambda: caller.serial() == new.serial)
         assert caller.count("default") == 200
+
+
+def test_a_session_of_a_caller_whose_authority_was_removed_is_not_resumed(tmp_path: Path) -> None:
+    pair, after = SERVERS.server(), Authority.new("callers from now on")
+    secret = MountedSecret(tmp_path / "certificates", files_of(pair, CALLERS.pem))
+    with SidecarProcess(tmp_path / "data", *tls_flags(secret, mutual=True), *HTTP) as sidecar:
+        address, shown = sidecar.ready["http_listen"], CALLERS.client(uri=SPIFFE)
+        caller = HttpsCaller(address, tmp_path, shown)
+        session = caller.session()
+        assert not caller.is_resumed(session)
+        secret.swap(files_of(pair, after.pem))
+        until(lambda: not caller.is_accepted())
+        assert not caller.is_accepted(session)
+
+
+def test_callers_with_certificates_need_tls_1_3(tmp_path: Path) -> None:
+    """With TLS 1.2 they could resume a session, which no setting of Python's prevents."""
+    with tls_sidecar(tmp_path, SERVERS.server(), *HTTP, client_ca=CALLERS) as sidecar:
+        caller = HttpsCaller(sidecar.ready["http_listen"], tmp_path, CALLERS.client(uri=SPIFFE))
+        assert caller.is_accepted()
+        caller.limit_to_tls_1_2()
+        assert not caller.is_accepted()
+
+
+def test_connections_without_a_handshake_are_bounded(tmp_path: Path) -> None:
+    """The last ones are closed at once. When the others are gone, clients get in again."""
+    with tls_sidecar(tmp_path, SERVERS.server(), *HTTP) as sidecar:
+        host, _, port = sidecar.ready["http_listen"].rpartition(":")
+        silent = [socket.create_connection((host, int(port)), timeout=HANG_SECONDS) for _ in range(MAX_CONNECTIONS + 1)]
+        try:
+            with suppress(ConnectionError):
+                assert silent[-1].recv(1) == b""
+        finally:
+            for connection in silent:
+                connection.close()
+        until(lambda: HttpsCaller(sidecar.ready["http_listen"], tmp_path).is_accepted())

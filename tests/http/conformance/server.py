@@ -54,7 +54,7 @@ async def run(request: Any) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     with TemporaryDirectory() as folder, bound_socket(address) as bound:
         listener = HttpListener(application, bound, address, tls_context(request, Path(folder)))
-        await listener.start()
+        listener.start()
         creds = request.server_creds.cert if request.use_tls else b""
         host, port = listener.address.host, listener.address.port
         write_response(message_class("ServerCompatResponse")(host=host, port=port, pem_cert=creds))
