@@ -72,9 +72,6 @@ class MemoryService:
         max_tokens = at_least("max_tokens", request.max_tokens, 0)
         recent = self.memory.read.cached_recent(key, request.user_id, n, max_tokens)
         if recent is None:
-            await self.executors.run_read(self.memory.session_cache.get, key)
-            recent = self.memory.read.cached_recent(key, request.user_id, n, max_tokens)
-        if recent is None:
             recent = await self.executors.run_read(self.memory.read.recent, key, request.user_id, n, max_tokens)
         return _encode(recent)
 

@@ -15,7 +15,6 @@ from memsidecar.domain.statistics import CacheStatistics
 from memsidecar.http.application import Page
 from memsidecar.http.exchange import Exchange, HttpResponse
 from memsidecar.layers.background import Lag
-from memsidecar.layers.episodic import EpisodicMemory
 from memsidecar.layers.episodic.indexer import TASK as INDEXING
 from memsidecar.metrics import definitions as metrics
 from memsidecar.metrics import samples, sources
@@ -49,7 +48,7 @@ class MetricSources:
             lambda: sources.cache_points(self._caches),
             lambda: sources.memory_points(self._memory_parts),
             lambda: sources.failure_points(self._failures()),
-            lambda: _index_points(layers.episodic),
+            self._index_points,
             lambda: _language_points(layers.derived.language),
             self._certificate_points,
         ]
@@ -109,17 +108,17 @@ class MetricSources:
         yield from (runner.failures() for runner in self.layers.derived.runners)
         yield {RETENTION: self.layers.retention.failures}
 
+    def _index_points(self) -> Iterator[Point]:
+        episodic, measured = self.layers.episodic, sources.operation_points
+        if self.settings.index != "off":
+            yield metrics.INDEX_READY.point(int(episodic.ready))
+        if episodic.index is not None:
+            yield from measured(metrics.INDEX_CALL_DURATION, metrics.INDEX_CALL_FAILURES, episodic.index.calls)
+
     def _certificate_points(self) -> Iterator[Point]:
         certificates = self.files.certificates
         if certificates is not None and certificates.value.expires is not None:
             yield metrics.CERTIFICATE_EXPIRY.point(certificates.value.expires)
-
-
-def _index_points(episodic: EpisodicMemory) -> Iterator[Point]:
-    index = episodic.index
-    yield metrics.INDEX_READY.point(int(episodic.ready))
-    if index is not None:
-        yield from sources.operation_points(metrics.INDEX_CALL_DURATION, metrics.INDEX_CALL_FAILURES, index.calls)
 
 
 def _language_points(language: Language) -> Iterator[Point]:

@@ -71,6 +71,10 @@ class SidecarCommand(click.Command):
         except SidecarError as error:
             print(f"{ctx.command_path}: {error}", file=sys.stderr)
             return WRONG_USAGE if isinstance(error, UsageError) else FAILED
+        except UnicodeEncodeError as error:
+            # A byte of an argument that is no UTF-8. Python keeps it as half of a surrogate pair.
+            print(f"{ctx.command_path}: an argument is not valid UTF-8: {error.object!a}", file=sys.stderr)
+            return WRONG_USAGE
         except BrokenPipeError:
             # The reader of a pipe has ended. The interpreter must not fail when it flushes the rest.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -122,7 +122,9 @@ WAL_BYTES = _gauge("journal_wal_bytes", "Size of the journal's write-ahead log."
 DISK_FREE = _gauge("disk_free_bytes", "Free space of the file system of the data directory.", unit="bytes")
 DISK_SIZE = _gauge("disk_size_bytes", "Size of the file system of the data directory.", unit="bytes")
 
-INDEX_READY = _gauge("index_ready", "1 when the index is open. Until then searches read recent messages only.")
+INDEX_READY = _gauge(
+    "index_ready", "1 when the index is open; until then searches read recent messages only. Absent without index."
+)
 INDEX_CALL_DURATION = _histogram("index_call_duration_seconds", "Time of a call of LanceDB.")
 INDEX_CALL_FAILURES = _counter("index_call_failures", "Calls of LanceDB that failed.")
 INDEX_TABLES = _gauge("index_tables", "Open tables of the index.")

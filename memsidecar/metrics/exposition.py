@@ -44,7 +44,10 @@ class Exposition:
 
     def render(self, accept: str) -> tuple[str, bytes]:
         """Return the content type and the page, as OpenMetrics if `accept` prefers it. Takes milliseconds of CPU."""
-        encode, content_type = choose_encoder(accept)
+        try:
+            encode, content_type = choose_encoder(accept)
+        except TypeError:  # prometheus_client fails on a version that is no number
+            encode, content_type = choose_encoder("")
         return content_type, encode(self._registry)
 
 

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from memsidecar.v1 import context_pb2, memory_pb2
-from memsidecar.v1.message_pb2 import Role
-from tests.http.connect_client import post
+from memsidecar.v1.message_pb2 import Message, Role
+from tests.http.connect_client import post, stream
 from tests.http.http_client import HttpClient
 from tests.metrics.scrape import HTTP, Scrape, sampled_scrape, scrape
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess, refusal
@@ -49,6 +49,17 @@ def test_the_text_format_is_served_by_default_and_openmetrics_on_request(sidecar
         assert units >= {"seconds", "bytes", "tokens", "ratio"}
 
 
+def test_a_wrong_version_of_openmetrics_gets_the_text_format(sidecar: SidecarProcess) -> None:
+    with HttpClient(sidecar.ready["http_listen"]) as http:
+        found = http.get("/metrics", accept="application/openmetrics-text; version=abc")
+    assert (found.status, found.headers["content-type"].partition(";")[0]) == (200, "text/plain")
+
+
+def test_without_an_index_its_readiness_is_absent(sidecar: SidecarProcess) -> None:
+    """These sidecars have none. An alert fires when an index is not ready."""
+    assert scrape(sidecar).families["memsidecar_index_ready"].samples == []
+
+
 def test_the_documented_names_are_the_exported_ones(sidecar: SidecarProcess) -> None:
     page = (ROOT / "docs" / "metrics.md").read_text()
     assert page == "\n".join(metrics_page.lines()) + "\n", "run make metrics-docs"
@@ -81,6 +92,16 @@ def test_calls_over_http_are_counted_with_those_over_grpc(sidecar: SidecarProces
     with HttpClient(sidecar.ready["http_listen"]) as http:
         assert post(http, "Count", b'{"session_id":"s"}').status == 200
     assert scrape(sidecar).value(f"{DURATION}_count", rpc_method=COUNT) == 2
+
+
+def test_a_call_that_breaks_the_protocol_is_counted_with_the_status_that_it_gets(sidecar: SidecarProcess) -> None:
+    with HttpClient(sidecar.ready["http_listen"]) as http:
+        ((_, end),) = stream(http, "Watch", b"")
+    assert end["error"]["code"] == "unimplemented"
+    errors = scrape(sidecar).values("memsidecar_rpc_server_call_errors_total", error_type="UNIMPLEMENTED")
+    assert errors == [1] and not scrape(sidecar).values(
+        "memsidecar_rpc_server_call_errors_total", error_type="INTERNAL"
+    )
 
 
 def test_a_stream_is_counted_when_it_ends(sidecar: SidecarProcess, client: Client) -> None:
@@ -125,6 +146,26 @@ def test_reads_of_caches_are_hits_or_misses(sidecar: SidecarProcess, client: Cli
     assert found.value("memsidecar_cache_requests_total", cache="sessions", result="miss") >= 1
     hits = [each.value("memsidecar_cache_requests_total", cache="sessions", result="hit") for each in (before, found)]
     assert hits[1] > hits[0] > 0
+
+
+def test_a_read_that_the_cache_cannot_answer_is_one_miss(sidecar: SidecarProcess, client: Client) -> None:
+    """The cache has the newest messages of the session, and fewer than these calls ask for."""
+    messages = [Message(role=Role.ROLE_USER, content="hello")] * 400
+    for _ in range(3):
+        batch = memory_pb2.AddBatchRequest(session_id="long", messages=messages)
+        client.memory.AddBatch(batch, timeout=CALL_SECONDS)
+    client.recent("long", 1)
+    before = _session_reads(sidecar)
+    for _ in range(5):
+        assert len(client.recent("long", 1_000)) == 1_000
+    hits, misses = _session_reads(sidecar)
+    assert (hits - before[0], misses - before[1]) == (0, 5)
+
+
+def _session_reads(sidecar: SidecarProcess) -> tuple[float, float]:
+    """Return the reads of sessions that RAM has answered, and the others."""
+    name, found = "memsidecar_cache_requests_total", scrape(sidecar)
+    return found.value(name, cache="sessions", result="hit"), found.value(name, cache="sessions", result="miss")
 
 
 def test_each_group_commit_is_counted_with_its_commands(sidecar: SidecarProcess, client: Client) -> None:

@@ -24,11 +24,13 @@ class TaskCursor:
     """The state of one task in one namespace.
 
     `seen_commits` is the commit count at which the task had caught up. `failures` counts consecutive failures;
-    `entry_failures` those of them that an entry may have caused.
+    `entry_failures` those of them that an entry may have caused. `position` is that of the task when the runner last
+    read it, so that other threads need not ask the task; None before the first read.
     """
 
     task: Task
     namespace: str
+    position: int | None = None
     seen_commits: int = -1
     behind_since: float | None = None
     failures: int = 0

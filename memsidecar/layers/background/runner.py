@@ -99,10 +99,8 @@ class Runner:
         return any(cursor.last_error or (cursor.behind_since or late) < late for cursor in cursors)
 
     def _lag(self, cursor: TaskCursor, last_lsn: int) -> Lag:
-        try:
-            entries = max(0, last_lsn - cursor.task.position(cursor.namespace))
-        except RetryLater:
-            entries = last_lsn
+        position = cursor.position
+        entries = last_lsn if position is None else max(0, last_lsn - position)
         seconds = time.monotonic() - cursor.behind_since if cursor.behind_since else 0.0
         return Lag(cursor.task.name, cursor.namespace, entries, seconds, cursor.last_error)
 
@@ -194,6 +192,7 @@ class Runner:
         """Return the next entries, up to BATCH_ENTRIES or BATCH_BYTES. A suspect entry is alone in its batch."""
         batch: list[LogEntry] = []
         position, size = cursor.task.position(cursor.namespace), 0
+        cursor.position = position
         while len(batch) < BATCH_ENTRIES:
             entries = self._read(cursor, position, READ_ENTRIES)
             if entries:

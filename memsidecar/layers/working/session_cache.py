@@ -85,18 +85,21 @@ class SessionCache:
         return self._max_bytes
 
     def cached(self, key: SessionKey) -> SessionSnapshot | None:
-        """Return the snapshot of the session if it is in RAM. Never blocks."""
+        """Return the snapshot of the session if it is in RAM. Never blocks. The caller counts a hit if it suffices."""
         snapshot = self._snapshots.get(key)
         if snapshot is not None:
             snapshot.used = True
-            self.statistics.hit()
         return snapshot
 
     def get(self, key: SessionKey) -> SessionSnapshot | None:
         """Return the snapshot of the session, read from the journal if needed; None if there is no such session."""
-        return self.cached(key) or self._load(key)
+        snapshot = self.cached(key)
+        if snapshot is None:
+            return self.load(key)
+        self.statistics.hit()
+        return snapshot
 
-    def _load(self, key: SessionKey) -> SessionSnapshot | None:
+    def load(self, key: SessionKey) -> SessionSnapshot | None:
         """Read the tail. Cache it only if no commit came during the read: the snapshot would miss that commit."""
         self.statistics.miss()
         token = object()
