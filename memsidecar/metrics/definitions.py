@@ -128,7 +128,10 @@ INDEX_READY = _gauge(
 INDEX_CALL_DURATION = _histogram("index_call_duration_seconds", "Time of a call of LanceDB.")
 INDEX_CALL_FAILURES = _counter("index_call_failures", "Calls of LanceDB that failed.")
 INDEX_TABLES = _gauge("index_tables", "Open tables of the index.")
-INDEX_ROWS = _gauge("index_rows", "Rows of the open tables.")
+INDEX_ROWS = _gauge(
+    "index_rows",
+    "Rows of the open tables. Twenty tables are read every ten seconds: one that was not yet adds nothing.",
+)
 INDEX_FRAGMENTS = _gauge("index_fragments", "Fragments of the open tables. Maintenance merges them.")
 INDEX_VERSIONS = _gauge("index_versions", "Stored versions of the open tables. Maintenance deletes old ones.")
 INDEX_UNINDEXED = _gauge("index_unindexed_rows", "Rows of the open tables that their indexes lack.")

@@ -188,18 +188,19 @@ class Writer:
 
     def _execute_with_room(self, transaction: Transaction) -> None:
         """Execute the transaction. On a full disk, make room first; an erasure may use up the ballast."""
-        try:
-            self._execute(transaction)
-        except DiskFull:
-            self._disk_guard.make_room(spend_ballast=_erases(transaction))
-            self._execute(transaction)
+        with self._commits.measured():
+            try:
+                self._execute(transaction)
+            except DiskFull:
+                self._disk_guard.make_room(spend_ballast=_erases(transaction))
+                self._execute(transaction)
 
     def _execute(self, transaction: Transaction) -> None:
         row_count = len(transaction.message_rows) + len(transaction.statements)
         pages = estimate_pages(row_count, transaction.body_bytes)
         if not self._disk_guard.has_room_for(pages) and not _erases(transaction):
             raise DiskFull()
-        with self._commits.measured(), translated(self._path):
+        with translated(self._path):
             if transaction.statements or len(transaction.message_rows) > ROWS_PER_STATEMENT:
                 self._execute_in_transaction(transaction.all_statements())
             elif transaction.message_rows:
