@@ -11,6 +11,8 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Protocol
 
+from memsidecar.domain.errors import SidecarError
+
 AttributeValue = str | int | float | bool
 Metadata = Iterable[tuple[str, str | bytes]]
 "The metadata that came with a call."
@@ -31,8 +33,11 @@ class Span(Protocol):
 class Tracer(Protocol):
     """Begins the span of a call, and exports what has ended."""
 
-    def start_call(self, method: str, metadata: Metadata) -> Span | None:
-        """Begin the span of a call, within the trace of its caller if `metadata` names one. None: it is not sampled."""
+    def start_call(self, system: str, method: str, metadata: Metadata) -> Span | None:
+        """Begin the span of a call, within the trace of its caller if `metadata` names one. None: it is not sampled.
+
+        `system` is the protocol by its name in OpenTelemetry.
+        """
 
     def close(self) -> None:
         """Export what has ended, for a bounded time."""
@@ -43,7 +48,10 @@ _UNTRACED: AbstractContextManager[None] = nullcontext()
 
 
 class ActiveSpan:
-    """Makes a span the parent of steps in its block, and ends it afterwards."""
+    """Makes a span the parent of steps in its block, and ends it afterwards.
+
+    A refusal is no failure of a step: whether the sidecar failed is said by the span of the call.
+    """
 
     __slots__ = ("_span", "_token")
 
@@ -59,7 +67,8 @@ class ActiveSpan:
     ) -> None:
         if self._token is not None:
             _current.reset(self._token)
-        self._span.end(kind.__name__ if kind else "")
+        is_failure = kind is not None and not issubclass(kind, SidecarError)
+        self._span.end(kind.__name__ if kind else "", is_failure=is_failure)
 
 
 def step(name: str) -> AbstractContextManager[None]:

@@ -66,8 +66,8 @@ class OtlpTracer:
         self._tracer = self._provider.get_tracer(LIBRARY, version)
         self._propagator = TraceContextTextMapPropagator()
 
-    def start_call(self, method: str, metadata: Metadata) -> Span | None:
-        attributes = {"rpc.system.name": "grpc", "rpc.method": method}
+    def start_call(self, system: str, method: str, metadata: Metadata) -> Span | None:
+        attributes = {"rpc.system.name": system, "rpc.method": method}
         parent = self._propagator.extract(_trace_headers(metadata))
         span = self._tracer.start_span(method, parent, SpanKind.SERVER, attributes)
         return OtlpSpan(self._tracer, span) if span.is_recording() else None

@@ -16,8 +16,11 @@ from memsidecar.domain.errors import DeadlineExceeded
 from memsidecar.http.call_context import CallContext, Metadata
 from memsidecar.http.connect_codec import Codecs
 from memsidecar.http.exchange import Exchange
+from memsidecar.http.request_body import RequestReceiver
 
 TIMEOUT_HEADER = "connect-timeout-ms"
+RPC_SYSTEM = "connectrpc"
+"Name of the protocol in OpenTelemetry."
 _TIMEOUT = re.compile(r"\d{1,10}", re.ASCII)
 _VERSION = "1"
 _UTF_8 = {"", "utf-8", "utf8"}
@@ -39,6 +42,7 @@ class Rpc:
     method: MethodDescriptor
     handler: Any
     codecs: Codecs
+    receiver: RequestReceiver
 
 
 def media_type(exchange: Exchange) -> MediaType:

@@ -3,13 +3,14 @@
 import asyncio
 import struct
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import grpc
 
 from memsidecar.api.interceptors.call import ReadRequest, StreamHandler
 from memsidecar.api.status import CallAborted
-from memsidecar.domain.errors import DeadlineExceeded, InvalidField, TooLarge
+from memsidecar.domain.errors import InvalidField, TooLarge
 from memsidecar.http.call_context import CallContext
 from memsidecar.http.connect_call import (
     Rpc,
@@ -23,12 +24,10 @@ from memsidecar.http.connect_call import (
 from memsidecar.http.connect_codec import GZIP, MIN_COMPRESSED_BYTES, accepts_gzip, check_encoding, json_bytes
 from memsidecar.http.connect_errors import error_object
 from memsidecar.http.connect_unary import unsupported_media_type
-from memsidecar.http.exchange import RESPONSE_SECONDS, TEXT, Exchange, HttpResponse
+from memsidecar.http.exchange import RESPONSE_SECONDS, TEXT, ClientDisconnected, Exchange, HttpResponse
 from memsidecar.http.json_decoder import REQUEST
 
 CODECS = {"application/connect+json": "json", "application/connect+proto": "proto"}
-RECEIVE_SECONDS = 30.0
-"Time in which the request of a stream must arrive. A stream needs no deadline."
 _PREFIX = struct.Struct(">BI")
 _COMPRESSED = 1
 _END = 2
@@ -81,19 +80,20 @@ class _ResponseStream:
         encoding = check_encoding(self._exchange.header("connect-content-encoding"))
         with cancelled_by_disconnect(self._exchange) as begin_watching:
 
-            async def read() -> bytes:
-                data = await self._read_request(encoding)
-                begin_watching()
-                return await self._rpc.codecs.decode_request(self._rpc.method, self._codec, data)
+            async def call() -> None:
+                received = await self._rpc.receiver.begin(lambda: self._read_request(encoding))
 
-            await run_in_time(self._rpc.handler(read, context), context)
+                async def read() -> bytes:
+                    data = await received()
+                    begin_watching()
+                    return await self._rpc.codecs.decode_request(self._rpc.method, self._codec, data)
+
+                await self._rpc.handler(read, context)
+
+            await run_in_time(call(), context)
 
     async def _read_request(self, encoding: str) -> bytes:
-        try:
-            async with asyncio.timeout(RECEIVE_SECONDS):
-                flags, data = await self._read_envelope()
-        except TimeoutError:
-            raise DeadlineExceeded() from None
+        flags, data = await self._read_envelope()
         if flags & ~_COMPRESSED:
             raise InvalidField(REQUEST, f"has an envelope with the unknown flags {flags}")
         if not flags:
@@ -136,7 +136,12 @@ class _ResponseStream:
                 headers.append(("connect-content-encoding", GZIP))
             own = encoded_headers(self._context.headers) if self._context is not None else []
             await self._exchange.start(200, headers + own)
-        await self._exchange.write(_PREFIX.pack(flags, len(data)) + data)
+        try:
+            async with asyncio.timeout(RESPONSE_SECONDS):
+                await self._exchange.write(_PREFIX.pack(flags, len(data)) + data)
+        except TimeoutError:
+            self._exchange.transport.abort()
+            raise ClientDisconnected() from None
 
 
 class StreamContext(CallContext):
@@ -157,8 +162,10 @@ def writing(handler: StreamHandler) -> Any:
         async def requests() -> AsyncIterator[bytes]:
             yield await read()
 
-        async for response in handler(requests(), context):
-            await context.write(response)
+        responses: Any = handler(requests(), context)
+        async with aclosing(responses):
+            async for response in responses:
+                await context.write(response)
 
     return write_all
 

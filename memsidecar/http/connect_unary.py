@@ -1,11 +1,11 @@
 """Unary calls of the Connect protocol: one body is the request, one the response or the error."""
 
 from math import ceil
+from typing import Any
 
 from google.rpc import status_pb2
 
 from memsidecar.api.status import CallAborted
-from memsidecar.domain.errors import TooLarge
 from memsidecar.http.call_context import CallContext
 from memsidecar.http.connect_call import (
     Rpc,
@@ -25,6 +25,7 @@ from memsidecar.http.connect_codec import (
 )
 from memsidecar.http.connect_errors import error_object, http_status, retry_seconds
 from memsidecar.http.exchange import JSON, TEXT, Exchange, HttpResponse
+from memsidecar.http.request_body import read_body
 
 CODECS = {JSON: "json", "application/proto": "proto"}
 _TRAILER = "trailer-"
@@ -57,12 +58,22 @@ async def _serve(rpc: Rpc, exchange: Exchange, codec: str, content_type: str) ->
         encoding = check_encoding(exchange.header("content-encoding"))
         with cancelled_by_disconnect(exchange) as begin_watching:
 
-            async def read() -> bytes:
-                data = await read_body(exchange, rpc.codecs.limits.max_request_bytes)
-                begin_watching()
-                return await rpc.codecs.decode_request(rpc.method, codec, await rpc.codecs.decompress(encoding, data))
+            async def receive() -> bytes:
+                return await read_body(exchange, rpc.codecs.limits.max_request_bytes)
 
-            encoded = await run_in_time(rpc.handler(read, context), context)
+            async def call() -> Any:
+                received = await rpc.receiver.begin(receive)
+
+                async def read() -> bytes:
+                    data = await received()
+                    begin_watching()
+                    return await rpc.codecs.decode_request(
+                        rpc.method, codec, await rpc.codecs.decompress(encoding, data)
+                    )
+
+                return await rpc.handler(read, context)
+
+            encoded = await run_in_time(call(), context)
             body = await rpc.codecs.encode_response(rpc.method, codec, encoded)
         await _respond(rpc, exchange, HttpResponse(200, content_type, body), context)
     except CallAborted as aborted:
@@ -70,19 +81,6 @@ async def _serve(rpc: Rpc, exchange: Exchange, codec: str, content_type: str) ->
     finally:
         if context is not None:
             context.finish()
-
-
-async def read_body(exchange: Exchange, max_bytes: int) -> bytes:
-    """Read the body, and raise TooLarge as soon as it exceeds the limit."""
-    announced = exchange.header("content-length")
-    if announced.isdigit() and int(announced) > max_bytes:
-        raise TooLarge(f"the request has {announced} bytes; {max_bytes} are allowed")
-    body = bytearray()
-    async for chunk in exchange.chunks():
-        body += chunk
-        if len(body) > max_bytes:
-            raise TooLarge(f"the request has more than {max_bytes} bytes; {max_bytes} are allowed")
-    return bytes(body)
 
 
 async def _respond(rpc: Rpc, exchange: Exchange, response: HttpResponse, context: CallContext | None) -> None:

@@ -38,7 +38,7 @@ class HttpConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.app_state = {TRANSPORT: transport}
+        self.app_state[TRANSPORT] = transport
         self._limit_header_time()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,7 +1,7 @@
 """One HTTP request and its response, as ASGI hands them over."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -11,6 +11,8 @@ LINGER_SECONDS = 2.0
 "Time in which a client may go on sending after its request was refused. Then the connection is closed."
 TRANSPORT = "transport"
 "Key of the connection's transport in the state of an ASGI scope."
+IS_DRAINING = "is_draining"
+"Key of a function there, which returns whether the listener ends."
 RESPONSE_SECONDS = 60.0
 "Time in which a client must take a response. Then its connection is closed."
 TEXT = "text/plain; charset=utf-8"
@@ -52,6 +54,7 @@ class Exchange:
         self.is_tls = scope["scheme"] == "https"
         self.client: tuple[str, int] | None = scope["client"]
         self.transport: asyncio.Transport = scope["state"][TRANSPORT]
+        self._is_draining: Callable[[], bool] = scope["state"][IS_DRAINING]
 
     def header(self, name: str, default: str = "") -> str:
         """Return the values of a header, joined by commas."""
@@ -95,7 +98,7 @@ class Exchange:
     async def start(self, status: int, headers: Headers) -> None:
         # Only a response that says so is meant for a cache, and a browser must not guess its type.
         fixed = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
-        given = tuple(headers)
+        given = (*headers, ("connection", "close")) if self._is_draining() else tuple(headers)
         missing = fixed.items() - {(name, fixed.get(name)) for name, _ in given}
         encoded = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (*given, *sorted(missing))]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from memsidecar.domain.network_address import Address
 from memsidecar.http.acceptor import Acceptor
 from memsidecar.http.application import Application
 from memsidecar.http.connection import KEEP_ALIVE_SECONDS, HttpConnection
-from memsidecar.http.exchange import MAX_HEADER_BYTES
+from memsidecar.http.exchange import IS_DRAINING, MAX_HEADER_BYTES
 from memsidecar.http.tls_context import TlsContext
 
 BACKLOG = 512
@@ -73,8 +73,14 @@ class HttpListener:
     """Serves an application on a bound socket."""
 
     def __init__(
-        self, application: Application, bound: socket.socket, address: Address, tls: TlsContext | None = None
+        self,
+        application: Application,
+        bound: socket.socket,
+        address: Address,
+        tls: TlsContext | None = None,
+        is_draining: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_draining` returns whether connections end with their next responses."""
         self._config = Config(
             application,
             http=HttpConnection,
@@ -91,6 +97,7 @@ class HttpListener:
             reset_contextvars=True,
         )
         self._config.load()
+        self._is_draining = is_draining
         self._state = ServerState()
         self._acceptor = Acceptor(bound, tls.listening() if tls else None, self._connection, self._has_room)
         self.address = address if address.unix_path else address.with_port(bound.getsockname()[1])
@@ -99,7 +106,7 @@ class HttpListener:
         self._acceptor.start()
 
     def _connection(self) -> asyncio.Protocol:
-        return HttpConnection(self._config, self._state, {})
+        return HttpConnection(self._config, self._state, {IS_DRAINING: self._is_draining})
 
     def _has_room(self, opening: int) -> bool:
         return len(self._state.connections) + opening < MAX_CONNECTIONS

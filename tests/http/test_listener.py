@@ -34,6 +34,8 @@ def test_a_draining_sidecar_is_live_and_not_ready(data_dir: Path) -> None:
             sidecar.process.send_signal(signal.SIGTERM)
             while http.get("/readyz").status != 503:
                 pass
+            # A client that sent its next request on a closed connection would fail.
+            assert http.get("/readyz").headers["connection"] == "close"
             assert http.get("/healthz").status == 200
         stream.cancel()
 

@@ -5,7 +5,7 @@ import json
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ import pytest
 
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
-from tests.http.connect_client import END, envelope, path_of
+from tests.http.connect_client import END, envelope, path_of, post
 from tests.http.http_client import HTTP, HttpClient
 from tests.support.process import CALL_SECONDS, SidecarProcess
 from tests.support.waiting import HANG_SECONDS, until
@@ -128,3 +128,18 @@ def test_open_connections_do_not_delay_the_end(data_dir: Path, path: str) -> Non
             sending.begin(path_of(path), length=100, **{"Content-Type": content_type})
             assert sidecar.stop() == 0
         assert "Traceback" not in sidecar.log()
+
+
+def test_requests_that_never_arrive_take_no_place_among_the_calls(data_dir: Path) -> None:
+    """Without access control, as over gRPC: the request is received before its call begins."""
+    flags = ("--max-concurrent-calls", "2", "--max-concurrent-streams", "2")
+    with SidecarProcess(data_dir, *HTTP, *flags) as sidecar, sidecar.client() as client, ExitStack() as opened:
+        host, _, port = sidecar.ready["http_listen"].rpartition(":")
+        for name, content_type in [("Add", "application/json")] * 12 + [("Export", "application/connect+json")] * 4:
+            connection = opened.enter_context(socket.create_connection((host, int(port))))
+            head = f"POST {path_of(name)} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\n"
+            connection.sendall(f"{head}Content-Length: 100\r\n\r\n".encode() + b"{")
+        for number in range(20):
+            client.add("s", f"message {number}")
+        with HttpClient(sidecar.ready["http_listen"]) as http:
+            assert post(http, "Count", b'{"session_id":"s"}').json()["stats"]["messageCount"] == 20

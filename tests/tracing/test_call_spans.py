@@ -35,7 +35,7 @@ class RecordingTracer:
     def __init__(self) -> None:
         self.span = RecordedSpan()
 
-    def start_call(self, _method: str, _metadata: Metadata) -> Span | None:
+    def start_call(self, _system: str, _method: str, _metadata: Metadata) -> Span | None:
         return self.span
 
     def close(self) -> None:

@@ -21,14 +21,16 @@ class CallSpans:
     """Interceptor that records calls. Without a tracer it returns each handler as it is."""
 
     tracer: spans.Tracer | None = None
+    system: str = "grpc"
+    "The protocol of the calls, as OpenTelemetry names it."
 
     def unary(self, method: str, handler: UnaryHandler) -> UnaryHandler:
         if self.tracer is None:
             return handler
-        tracer, path = self.tracer, _path(method)
+        tracer, system, path = self.tracer, self.system, _path(method)
 
         async def traced(request: Request, context: Context) -> bytes:
-            span = tracer.start_call(path, context.invocation_metadata() or ())
+            span = tracer.start_call(system, path, context.invocation_metadata() or ())
             if span is None:
                 return await handler(request, context)
             with _recorded(span):
@@ -41,10 +43,10 @@ class CallSpans:
         """Record a stream without steps: it may have any number of requests."""
         if self.tracer is None:
             return handler
-        tracer, path = self.tracer, _path(method)
+        tracer, system, path = self.tracer, self.system, _path(method)
 
         async def traced(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-            span = tracer.start_call(path, context.invocation_metadata() or ())
+            span = tracer.start_call(system, path, context.invocation_metadata() or ())
             if span is None:
                 async for response in handler(requests, context):
                     yield response

@@ -13,6 +13,7 @@ from memsidecar.domain.errors import SidecarError
 from memsidecar.http.call_context import STATUS_DETAILS
 from memsidecar.http.connect_call import Rpc
 from memsidecar.http.connect_codec import Codecs
+from memsidecar.http.request_body import RequestReceiver
 from tests.http.conformance.protos import conformance_service, message_class
 
 Read = Callable[[], Awaitable[bytes]]
@@ -23,8 +24,9 @@ def conformance_rpcs(codecs: Codecs) -> dict[str, Rpc]:
     """Return the RPCs that the listener can serve."""
     service = conformance_service()
     handlers = {"Unary": unary, "ServerStream": server_stream, "Unimplemented": unimplemented}
+    receiver = RequestReceiver(None)
     return {
-        f"/{service.full_name}/{name}": Rpc(service.methods_by_name[name], _handler(name, handler), codecs)
+        f"/{service.full_name}/{name}": Rpc(service.methods_by_name[name], _handler(name, handler), codecs, receiver)
         for name, handler in handlers.items()
     }
 
