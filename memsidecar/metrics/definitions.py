@@ -110,8 +110,12 @@ MODEL_TOKENS = _counter("model_tokens", "Tokens that the language model reported
 CACHE_REQUESTS = _counter(
     "cache_requests", "Reads of a cache: hit, or miss if the journal or the index was read.", "cache", "result"
 )
-MEMORY_USED = _gauge("memory_used_bytes", "RAM of a part of the process, as the part counts it.", "part", unit="bytes")
-MEMORY_LIMIT = _gauge("memory_limit_bytes", "Limit on the RAM of a part.", "part", unit="bytes")
+MEMORY_USED = _gauge(
+    "memory_used_bytes", "RAM of a part, as the part counts it; `process` is the whole process.", "part", unit="bytes"
+)
+MEMORY_LIMIT = _gauge(
+    "memory_limit_bytes", "Limit on the RAM of a part; of `process` that of its container.", "part", unit="bytes"
+)
 
 COMMIT_DURATION = _histogram("journal_commit_duration_seconds", "Time of a transaction of the journal, with its fsync.")
 COMMIT_FAILURES = _counter("journal_commit_failures", "Transactions that failed, such as on a full disk.")

@@ -9,7 +9,11 @@ from memsidecar.domain.statistics import CacheStatistics, OperationStatistics
 from memsidecar.layers.episodic.hits import RetrievalStatistics
 from memsidecar.metrics import definitions as metrics
 from memsidecar.metrics.definitions import Metric, Point
+from memsidecar.metrics.process_memory import limit_bytes, resident_bytes
 from memsidecar.stores.contract import JournalStatistics
+
+PROCESS = "process"
+"The whole process, among the parts of it."
 
 
 def call_points(statistics: CallStatistics) -> Iterator[Point]:
@@ -69,6 +73,10 @@ def memory_points(parts: Mapping[str, MemoryPart]) -> Iterator[Point]:
     for name, (size, limit) in parts.items():
         yield metrics.MEMORY_USED.point(size, name)
         yield metrics.MEMORY_LIMIT.point(limit, name)
+    if (resident := resident_bytes()) is not None:
+        yield metrics.MEMORY_USED.point(resident, PROCESS)
+    if (allowed := limit_bytes()) is not None:
+        yield metrics.MEMORY_LIMIT.point(allowed, PROCESS)
 
 
 def failure_points(tasks: Iterable[Mapping[str, int]]) -> Iterator[Point]:
