@@ -11,7 +11,7 @@ from memsidecar.api.watch_feed import NamespaceFeed, WatchHub
 from memsidecar.api.wire import namespace_of
 from memsidecar.domain.errors import InvalidField, SlowReader
 from memsidecar.domain.ids import optional_id
-from memsidecar.stores.contract import Event, EventFeed, EventKind, JournalAdmin, Owner, Scope
+from memsidecar.stores.contract import ChangeFeed, Event, EventFeed, EventKind, Owner, Scope
 from memsidecar.v1 import session_pb2 as pb
 
 _KINDS = {
@@ -25,7 +25,7 @@ _KINDS = {
 }
 
 
-class WatchedJournal(EventFeed, JournalAdmin, Protocol):
+class WatchedJournal(ChangeFeed, EventFeed, Protocol):
     """The roles of the journal that Watch needs."""
 
 
@@ -99,7 +99,7 @@ class EventStream:
 
     async def start(self, cursor: str) -> None:
         """Begin at the cursor; without one, at the end of the log."""
-        last_lsn = (await self._streams.executors.run_read(self._streams.journal.stats)).last_lsn
+        last_lsn = await self._streams.executors.run_read(self._streams.journal.log_end, self._scope.namespace)
         self._position = Position(last_lsn, last_lsn)
         if cursor:
             self._position = Position._make(self._cursors.decode("cursor", cursor, (int, int)))

@@ -96,6 +96,6 @@ def running(
 
 def append(journal: Journal, namespace: str, *contents: str, session: str = "s") -> list[int]:
     """Append messages; return their lsns."""
-    before = journal.stats().last_lsn
+    before = journal.log_end("default")
     execute(journal, Append(SessionKey(namespace, session), "", [draft(content) for content in contents]))
-    return list(range(before + 1, journal.stats().last_lsn + 1))
+    return list(range(before + 1, journal.log_end("default") + 1))

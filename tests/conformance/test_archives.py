@@ -140,7 +140,7 @@ def test_an_export_has_messages_in_commit_order_with_both_versions_and_vectors(j
     append(journal, answer("long result", "c"), key=KEY)
     update_window(journal, shortened=[shortened(read(journal)[2], "cut", 1)])
     update_window(journal, 1)
-    found = archived_messages(journal, journal.archive_position())
+    found = archived_messages(journal, journal.archive_position("default"))
     assert [(each.key, each.user_id, content(each.original), each.vector) for each in found] == [
         (KEY, "ann", "one", b"1234"),
         (KEY, "ann", "two", None),
@@ -156,7 +156,7 @@ def test_what_is_added_after_the_position_is_not_exported(journal: Journal) -> N
     append(journal, draft("before"))
     upsert(journal, new_record("old"), kind=RecordKind.FACT)
     put(journal, "old text", owner=ANN)
-    position = journal.archive_position()
+    position = journal.archive_position("default")
     append(journal, draft("after"))
     append(journal, draft("elsewhere"), key=OTHER)
     upsert(journal, new_record("new", name="n2"), kind=RecordKind.FACT)
@@ -171,7 +171,7 @@ def test_what_is_added_after_the_position_is_not_exported(journal: Journal) -> N
 def test_what_is_erased_after_the_position_is_not_exported_and_a_cleared_session_is_empty(journal: Journal) -> None:
     append(journal, draft("one"))
     append(journal, draft("two"), key=OTHER)
-    position = journal.archive_position()
+    position = journal.archive_position("default")
     erase(journal)
     erase(journal, delete_session=True, key=OTHER)
     assert archived_messages(journal, position) == []
@@ -182,13 +182,16 @@ def test_what_is_erased_after_the_position_is_not_exported_and_a_cleared_session
 def test_a_record_in_the_place_of_an_erased_one_is_not_exported(journal: Journal, kind: RecordKind) -> None:
     upsert(journal, new_record(name="kept", conflict_key=1), kind=kind)
     upsert(journal, new_record(name="erased", conflict_key=2), kind=kind)
-    position = journal.archive_position()
+    position = journal.archive_position("default")
     execute(journal, DeleteRecord(ANN, kind, "erased"))
     upsert(journal, new_record(name="later", conflict_key=3), kind=kind)
     upsert(journal, new_record("changed", name="kept", conflict_key=1), kind=kind)
     found = [(each.record.id, each.record.body) for each in archived_records(journal, position)]
     assert found == [("kept", b"changed")]
-    assert [each.record.id for each in archived_records(journal, journal.archive_position())] == ["kept", "later"]
+    assert [each.record.id for each in archived_records(journal, journal.archive_position("default"))] == [
+        "kept",
+        "later",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +222,7 @@ def test_an_export_is_narrowed_to_a_user_or_a_session(
         upsert(journal, new_record(name=f"of {name}", source=source), owner=owner, kind=RecordKind.FACT)
         put(journal, "text", owner=owner, name=f"d-{name}")
     upsert(journal, new_record(), kind=RecordKind.PATTERNS)
-    position = journal.archive_position()
+    position = journal.archive_position("default")
     assert [content(each.original) for each in archived_messages(journal, position, scope)] == messages
     assert [each.record.id for each in archived_records(journal, position, scope)] == records
     assert [each.id for each in archived_documents(journal, position, scope)] == documents
@@ -227,17 +230,17 @@ def test_an_export_is_narrowed_to_a_user_or_a_session(
 
 def test_an_export_of_many_messages_comes_in_pages(journal: Journal) -> None:
     append(journal, *(draft(f"m{at}") for at in range(600)))
-    position = journal.archive_position()
+    position = journal.archive_position("default")
     for scope in (Scope("default"), Scope("default", "", "s1")):
         assert [each.original.sequence for each in archived_messages(journal, position, scope)] == list(range(1, 601))
 
 
 def test_documents_are_exported_with_chunks_and_layout(journal: Journal) -> None:
     put(journal, "one", "two", owner=ANN, layout=b"as it was")
-    (found,) = archived_documents(journal, journal.archive_position())
+    (found,) = archived_documents(journal, journal.archive_position("default"))
     assert ([chunk.text for chunk in found.chunks], found.layout) == (["one", "two"], b"as it was")
     put(journal, "three", owner=ANN, layout=b"new")
-    (found,) = archived_documents(journal, journal.archive_position())
+    (found,) = archived_documents(journal, journal.archive_position("default"))
     assert ([chunk.text for chunk in found.chunks], found.layout) == (["three"], b"new")
 
 

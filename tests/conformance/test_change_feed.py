@@ -101,7 +101,7 @@ def test_a_filter_selects_messages_by_user_or_session(journal: Journal, limit: i
     put(journal, "a document")
     append(journal, draft("bert's"), key=SessionKey("default", "s3"), user_id="bert")
     update_window(journal, 1)
-    everything, last = follow(journal), EndOfLog(journal.stats().last_lsn)
+    everything, last = follow(journal), EndOfLog(journal.log_end("default"))
     number = known_head(journal, OTHER).row_id
 
     def entries(log_filter: LogFilter) -> list[str]:
@@ -263,7 +263,7 @@ def test_last_lsns_are_the_last_entries_of_each_namespace(journal: Journal) -> N
     update_window(journal, 1)
     erase(journal, delete_session=True, key=ELSEWHERE)
     assert journal.last_lsns() == {name: follow(journal, name)[-1].lsn for name in ("default", "elsewhere", "library")}
-    assert journal.last_lsns()["elsewhere"] == journal.stats().last_lsn
+    assert journal.last_lsns()["elsewhere"] == journal.log_end("elsewhere")
 
 
 def test_a_session_is_read_by_its_row_id_with_pruned_and_untruncated_messages(journal: Journal) -> None:
@@ -294,15 +294,15 @@ def test_messages_are_found_by_their_first_lsn(journal: Journal) -> None:
     first = [entry.lsn for entry in follow(journal)]
     update_message(journal, "b", scored(7, "mark"))
     update_window(journal, 2, shortened=[shortened(read(journal)[0], "l", 2)])
-    everything = range(-1, journal.stats().last_lsn + 2)
-    found = journal.get_by_lsn(list(everything))
-    assert found == {
-        located.lsn: located for name in ("default", "elsewhere") for located in journal.scan(Scope(name), None, 100)
-    }
+    everything = range(-1, journal.log_end("default") + 2)
+    found = journal.get_by_lsn("default", list(everything))
+    assert found == {located.lsn: located for located in journal.scan(Scope("default"), None, 100)}
     assert [content(found[lsn].message) for lsn in first] == ["long", "b"]
     assert (found[first[0]].message.tokens, found[first[1]].message.score) == (90, 7)
     assert (found[first[0]].session, found[first[0]].user_id) == (known_head(journal).row_id, "ann")
-    assert journal.get_by_lsn([]) == {}
+    assert journal.get_by_lsn("default", []) == {}
+    (elsewhere,) = [entry.lsn for entry in follow(journal, "elsewhere")]
+    assert content(journal.get_by_lsn("elsewhere", [elsewhere])[elsewhere].message) == "x"
 
 
 @pytest.mark.parametrize("delete_session", [True, False])
@@ -313,13 +313,13 @@ def test_erased_messages_are_not_found(journal: Journal, delete_session: bool) -
     lsns = [entry.lsn for entry in follow(journal)]
     erase(journal, delete_session=delete_session)
     append(journal, draft("a"))
-    assert [content(message.message) for message in journal.get_by_lsn(lsns).values()] == ["kept"]
+    assert [content(message.message) for message in journal.get_by_lsn("default", lsns).values()] == ["kept"]
 
 
 def test_a_thousand_messages_are_found_at_once(journal: Journal) -> None:
     for start in range(0, 1_000, 100):
         append(journal, *(draft(f"m{number}") for number in range(start, start + 100)))
-    found = journal.get_by_lsn(list(range(1, 1_001)))
+    found = journal.get_by_lsn("default", list(range(1, 1_001)))
     assert [found[lsn].message.sequence for lsn in range(1, 1_001)] == list(range(1, 1_001))
 
 
@@ -360,7 +360,7 @@ def test_a_completed_write_is_in_the_feed(journal: Journal) -> None:
             (entries,) = journal.read_changes("default", head.version - 1, 1)
             assert entries.lsn == head.version
             assert journal.last_lsns()["default"] >= head.version
-            assert head.version in journal.get_by_lsn([head.version])
+            assert head.version in journal.get_by_lsn("default", [head.version])
 
     at_once(write)
 
@@ -385,12 +385,12 @@ def test_the_sequence_at_an_lsn_covers_all_earlier_messages(journal: Journal) ->
     mine = lsns_of(journal)
     assert sequences(journal, *mine) == list(range(1, 8))
     assert sequences(journal, *(lsn - 1 for lsn in mine)) == list(range(7))
-    assert sequences(journal, 0, journal.stats().last_lsn) == [0, 7]
+    assert sequences(journal, 0, journal.log_end("default")) == [0, 7]
 
 
 def test_sequences_of_several_sessions_are_returned_together(journal: Journal) -> None:
     for key in (KEY, OTHER, KEY, OTHER, KEY):
-        append(journal, draft(f"m{journal.stats().last_lsn}"), key=key)
+        append(journal, draft(f"m{journal.log_end('default')}"), key=key)
     heads = [known_head(journal, key) for key in (KEY, OTHER)]
     lsn = lsns_of(journal)[1]
     assert list(journal.sequences_at([(head, lsn) for head in heads])) == [2, 1]
@@ -408,7 +408,7 @@ def test_later_prunes_and_annotations_do_not_change_the_sequence_at_an_lsn(journ
 def test_cleared_messages_count_as_logged(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
     erase(journal)
-    assert sequences(journal, 0, journal.stats().last_lsn) == [2, 2]
+    assert sequences(journal, 0, journal.log_end("default")) == [2, 2]
     append(journal, draft("c"), draft("d"))
     third, fourth = lsns_of(journal)
     assert sequences(journal, 0, third - 1, third, fourth) == [2, 2, 3, 4]

@@ -46,8 +46,10 @@ def drop(journal: Journal, name: str = "d1", owner: Owner = NAMESPACE_OWNER) -> 
 
 
 def chunks_of(journal: Journal, stored: StoredDocument) -> list[str]:
+    """Return the chunks, which are not found in any other namespace."""
     places = [(stored.version, place) for place in range(-1, stored.chunk_count + 1)]
-    found = journal.find_chunks(places)
+    found = journal.find_chunks(stored.owner.namespace, places)
+    assert journal.find_chunks("nowhere", places) == {}
     assert all(listed == stored for listed, _ in found.values())
     return [found[place][1].text for place in places if place in found]
 
@@ -70,7 +72,9 @@ def test_a_document_is_read_as_it_was_put(journal: Journal) -> None:
     assert (stored.create_time_us, stored.sha256, stored.tokens, stored.chunk_count) == (77, given.sha256, 7, 2)
     assert stored.chunks == ()
     assert chunks_of(journal, stored) == ["one ", "two"]
-    assert [chunk.tokens for _, chunk in journal.find_chunks([(stored.version, 0), (stored.version, 1)]).values()] == [
+    assert [
+        chunk.tokens for _, chunk in journal.find_chunks("default", [(stored.version, 0), (stored.version, 1)]).values()
+    ] == [
         4,
         3,
     ]
@@ -86,22 +90,22 @@ def test_the_entry_of_a_document_has_all_its_chunks(journal: Journal) -> None:
 
 def test_the_same_document_again_writes_nothing(journal: Journal) -> None:
     first = put(journal, "one", "two", title="T")
-    before = journal.stats().last_lsn
+    before = journal.log_end("default")
     again = put(journal, "one", "two", title="T", create_time_us=5)
     assert (first.unchanged, again.unchanged) == (False, True)
     assert again.document == first.document
-    assert journal.stats().last_lsn == before
+    assert journal.log_end("default") == before
 
 
 def test_a_new_title_replaces_the_title_only(journal: Journal) -> None:
     first = put(journal, "one", "two", title="T", metadata=b"m").document
-    before = journal.stats().last_lsn
+    before = journal.log_end("default")
     again = put(journal, "one", "two", title="U", source="S")
     assert not again.unchanged
     assert again.document == replace(first, title="U", source="S", metadata=b"")
     assert journal.document(NAMESPACE_OWNER, "d1") == again.document
     assert chunks_of(journal, again.document) == ["one", "two"]
-    assert journal.stats().last_lsn == before
+    assert journal.log_end("default") == before
     assert put(journal, "one", "two", title="U", source="S").unchanged
 
 
@@ -110,7 +114,7 @@ def test_new_text_replaces_all_chunks_under_the_same_row_id(journal: Journal) ->
     new = put(journal, "four").document
     assert new.row_id == old.row_id and new.version > old.version
     assert chunks_of(journal, new) == ["four"]
-    assert journal.find_chunks([(old.version, 0), (old.version, 2), (new.version, 2)]) == {}
+    assert journal.find_chunks("default", [(old.version, 0), (old.version, 2), (new.version, 2)]) == {}
     passed, entry = follow(journal)
     assert passed == NoOp(old.version)
     assert isinstance(entry, DocumentWritten) and entry.document.version == new.version
@@ -161,7 +165,7 @@ def test_a_deleted_document_is_absent(journal: Journal) -> None:
     assert drop(journal) == DocumentDeleted(2)
     assert journal.document(NAMESPACE_OWNER, "d1") is None
     assert names(journal.documents(DocumentQuery(NAMESPACE_OWNER))) == ["d2"]
-    assert journal.find_chunks([(stored.version, 0)]) == {}
+    assert journal.find_chunks("default", [(stored.version, 0)]) == {}
     passed, _, gone = follow(journal)
     assert (passed, gone) == (NoOp(stored.version), RowsErased(gone.lsn, -stored.row_id))
     assert journal.last_lsns() == {"default": gone.lsn}
@@ -195,7 +199,7 @@ def test_deleting_a_session_deletes_its_documents(journal: Journal) -> None:
     append(journal, draft("m"), user_id="ann")
     for owner in (NAMESPACE_OWNER, ANN, Owner("default", "", "s2"), Owner("elsewhere", "", "s1")):
         put(journal, "kept", owner=owner)
-    number, before = known_head(journal).row_id, journal.stats().last_lsn
+    number, before = known_head(journal).row_id, journal.log_end("default")
     assert erase(journal, delete_session=True) == Erased(
         None, ErasureCounts(messages=1, documents=2, chunks=2, sessions=1)
     )
@@ -239,7 +243,7 @@ def test_readers_never_see_a_partial_document(journal: Journal) -> None:
         while not over.is_set():
             stored = journal.document(NAMESPACE_OWNER, "d1")
             assert stored is not None and int(stored.title) == stored.chunk_count
-            found = journal.find_chunks([(stored.version, place) for place in range(stored.chunk_count)])
+            found = journal.find_chunks("default", [(stored.version, place) for place in range(stored.chunk_count)])
             assert len(found) in (0, stored.chunk_count)
             assert len({(listed.title, chunk.text) for listed, chunk in found.values()}) <= 1
             for entry in journal.read_changes("default", stored.version - 1, 1):

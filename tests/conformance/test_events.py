@@ -111,7 +111,7 @@ def test_pages_have_every_event_once_from_any_position_on(journal: Journal, limi
         upsert(journal, new_record(name=f"f{number}"), kind=FACT)
     whole = events(journal)
     assert len(whole) == 8
-    for after_lsn in range(journal.stats().last_lsn + 1):
+    for after_lsn in range(journal.log_end("default") + 1):
         rest = [event for event in whole if event.lsn > after_lsn]
         assert events(journal, after_lsn=after_lsn, limit=limit) == rest
 
@@ -119,7 +119,7 @@ def test_pages_have_every_event_once_from_any_position_on(journal: Journal, limi
 def test_the_last_page_reaches_the_end_of_the_log_and_no_further(journal: Journal) -> None:
     append(journal, draft("a"))
     append(journal, draft("x"), key=ELSEWHERE)
-    last_lsn = journal.stats().last_lsn
+    last_lsn = journal.log_end("default")
     assert journal.read_events(ALL, 0, 100)[1:] == (last_lsn, True)
     assert journal.read_events(ALL, last_lsn, 100) == ([], last_lsn, True)
 
@@ -157,9 +157,9 @@ def test_a_fact_is_an_event_when_it_is_stored_superseded_and_deleted(journal: Jo
 
 def test_a_fact_that_does_not_change_is_no_event(journal: Journal) -> None:
     upsert(journal, new_record(name="f"), kind=FACT)
-    before = journal.stats().last_lsn
+    before = journal.log_end("default")
     upsert(journal, new_record(name="f"), kind=FACT)
-    assert journal.stats().last_lsn == before
+    assert journal.log_end("default") == before
 
 
 def test_a_fact_that_is_stored_in_the_place_of_another_does_not_lend_it_its_id(journal: Journal) -> None:
@@ -172,7 +172,7 @@ def test_a_fact_that_is_stored_in_the_place_of_another_does_not_lend_it_its_id(j
 def test_records_of_other_kinds_are_no_events(journal: Journal) -> None:
     for kind in (RecordKind.ARTIFACT, RecordKind.PATTERNS):
         upsert(journal, new_record(), kind=kind)
-    assert (events(journal), journal.stats().last_lsn) == ([], 0)
+    assert (events(journal), journal.log_end("default")) == ([], 0)
 
 
 def test_a_summary_is_an_event_with_the_sequence_that_it_covers(journal: Journal) -> None:

@@ -60,7 +60,7 @@ def test_a_forgotten_message_is_gone_from_every_read(journal: Journal) -> None:
     erased = forget(journal, "b")
     assert erased.counts == ErasureCounts(messages=1)
     assert contents(journal) == contents(journal, include_pruned=True) == ["a", "c"]
-    assert journal.message(KEY, "b") is None and journal.get_by_lsn([lsn]) == {}
+    assert journal.message(KEY, "b") is None and journal.get_by_lsn("default", [lsn]) == {}
     assert [located.message.sequence for located in journal.scan(Scope("default"), None, 9)] == [3, 1]
     assert [entry.message.sequence for entry in journal.read_session(known_head(journal).row_id, 0, 9)] == [1, 3]
     assert erased.head == known_head(journal)
@@ -142,7 +142,7 @@ def test_a_result_of_a_forgotten_call_belongs_to_an_older_open_call_of_the_same_
 def test_the_feed_has_the_erasure_and_no_longer_the_message(journal: Journal) -> None:
     append(journal, draft("a"), draft("b"))
     update_message(journal, "b", scored(3))
-    before, row_id = journal.stats().last_lsn, known_head(journal).row_id
+    before, row_id = journal.log_end("default"), known_head(journal).row_id
     forget(journal, "b")
     kinds = [type(entry) for entry in follow(journal)]
     assert kinds == [MessageWritten, NoOp, NoOp, MessageErased]

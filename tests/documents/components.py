@@ -41,7 +41,7 @@ class KeywordChunkSearch:
     def _of(self, owner: Owner, words: set[str]) -> list[ChunkHit]:
         stored = self.journal.documents(DocumentQuery(owner, 1_000))
         places = [(one.version, index) for one in stored for index in range(one.chunk_count)]
-        found = self.journal.find_chunks(places)
+        found = self.journal.find_chunks(owner.namespace, places)
         return [self._hit(document, index, chunk, words) for (_, index), (document, chunk) in found.items()]
 
     @staticmethod

@@ -31,7 +31,7 @@ def test_a_document_is_stored_with_its_statistics_and_all_its_chunks(journal: Jo
     assert (stored.title, stored.source, stored.tokens) == ("Foxes", "foxes.txt", COUNTER.count(TEXT))
     assert stored.sha256 == sha256(TEXT.encode()).hexdigest()
     assert stored.chunk_count == len(expected) > 3
-    found = journal.find_chunks([(stored.version, index) for index in range(len(expected))])
+    found = journal.find_chunks(OWNER.namespace, [(stored.version, index) for index in range(len(expected))])
     assert [found[stored.version, index][1] for index in range(len(expected))] == [
         (one.text, one.tokens) for one in expected
     ]
@@ -59,7 +59,7 @@ def test_another_text_replaces_the_first(journal: Journal) -> None:
     first = put(documents, OWNER, "d1", TEXT).document
     second = put(documents, OWNER, "d1", "Hello.").document
     assert (second.row_id, second.chunk_count) == (first.row_id, 1)
-    assert journal.find_chunks([(first.version, 0)]) == {}
+    assert journal.find_chunks(OWNER.namespace, [(first.version, 0)]) == {}
 
 
 def test_the_same_text_is_chunked_again_under_other_rules(journal: Journal) -> None:

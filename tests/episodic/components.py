@@ -132,7 +132,7 @@ class SteppedMemory(EpisodicMemory):
 
     def open(self, open_index: Callable[[], Index]) -> None:
         self._index = open_index()
-        self.generations = GenerationManager(self._journal, self._index, self.embedders, self._last_lsn)
+        self.generations = GenerationManager(self._journal, self._index, self.embedders, self._lsns_at_start)
         self.indexer = Indexer(self._journal, self.generations, self._partitions, self._commits)
         self._searcher.generations = self.generations
 

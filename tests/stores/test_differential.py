@@ -198,7 +198,10 @@ class Differential(RuleBasedStateMachine):
 
     @rule(user=users, session=st.sampled_from(["", "a", "b"]))
     def export(self, user: str, session: str) -> None:
-        scope, positions = Scope("n", user, session), [journal.archive_position() for journal in (self.disk, self.ram)]
+        scope, positions = (
+            Scope("n", user, session),
+            [journal.archive_position("n") for journal in (self.disk, self.ram)],
+        )
         assert positions[0][:2] == positions[1][:2] and positions[0].document == positions[1].document
         exports = []
         for journal, position in zip((self.disk, self.ram), positions, strict=True):
@@ -424,10 +427,10 @@ class Differential(RuleBasedStateMachine):
 
     @invariant()
     def logs_agree(self) -> None:
-        assert self.disk.stats().last_lsn == self.ram.stats().last_lsn
+        assert self.disk.log_end("n") == self.ram.log_end("n")
         assert self.disk.last_lsns() == self.ram.last_lsns()
-        lsns = list(range(self.ram.stats().last_lsn + 2))
-        assert self.disk.get_by_lsn(lsns) == self.ram.get_by_lsn(lsns)
+        lsns = list(range(self.ram.log_end("n") + 2))
+        assert self.disk.get_by_lsn("n", lsns) == self.ram.get_by_lsn("n", lsns)
         for namespace in "no":
             assert follow(self.disk, namespace) == follow(self.ram, namespace)
 
@@ -446,7 +449,7 @@ class Differential(RuleBasedStateMachine):
             assert disk == ram == [self.disk.document(owner, document.id) for document in ram]
             versions += [document.version for document in ram]
         chunk_keys = [(version, ordinal) for version in (*versions, 1, 2) for ordinal in range(4)]
-        assert self.disk.find_chunks(chunk_keys) == self.ram.find_chunks(chunk_keys)
+        assert self.disk.find_chunks("n", chunk_keys) == self.ram.find_chunks("n", chunk_keys)
 
     @invariant()
     def dead_letters_agree(self) -> None:

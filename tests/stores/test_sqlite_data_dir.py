@@ -232,7 +232,7 @@ def check_every_table(folder: Path, last_lsn: int) -> None:
         assert put(journal, "text", title="another title").unchanged
         assert journal.record(ANN, RecordKind.ARTIFACT, "n1") == new_record("kept", source="s1")
         assert [letter.reason for letter in journal.dead_letters("index")] == ["Reason"]
-        assert (journal.last_lsns()["elsewhere"], journal.stats().last_lsn) == (last_lsn, last_lsn)
+        assert (journal.last_lsns()["elsewhere"], journal.log_end("elsewhere")) == (last_lsn, last_lsn)
         assert append(journal, draft("third")).results[0].sequence == 3
         assert append(journal, draft("second", message_id="m2")).results[0].sequence == 2, "the id is still found"
         assert current.execute("PRAGMA user_version").fetchone() == (migrations.NEWEST,)
@@ -245,7 +245,7 @@ def check_every_table(folder: Path, last_lsn: int) -> None:
 def test_a_migration_keeps_all_rows(folder: Path, downgrade: Callable[[Path], None]) -> None:
     fill_every_table(folder)
     with opened(folder) as journal:
-        last_lsn = journal.stats().last_lsn
+        last_lsn = journal.log_end("default")
     downgrade(folder)
     assert examine(folder) == []
     check_every_table(folder, last_lsn)
@@ -269,7 +269,7 @@ def test_the_task_of_large_messages_continues_where_the_task_of_all_messages_was
 def test_a_migration_that_is_killed_while_renaming_is_rolled_back(folder: Path, done: int) -> None:
     fill_every_table(folder)
     with opened(folder) as journal:
-        last_lsn = journal.stats().last_lsn
+        last_lsn = journal.log_end("default")
     downgrade_to_version_4(folder)
     statements = migrations.VERSION_5.split(";\n")
     first = next(at for at, statement in enumerate(statements) if statement.startswith("ALTER"))

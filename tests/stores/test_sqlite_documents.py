@@ -32,7 +32,7 @@ def test_chunks_are_written_in_batches_and_read_singly(folder: Path, count: int)
         journal._writer._connection.set_trace_callback(statements.append)
         version = put(journal, *texts).document.version
         assert sum("INTO texts" in statement for statement in statements) == (count + 1 + 31) // 32
-        found = journal.find_chunks([(version, ordinal) for ordinal in range(count)])
+        found = journal.find_chunks("default", [(version, ordinal) for ordinal in range(count)])
         assert [chunk.text for _, chunk in found.values()] == texts
     assert examine(folder) == []
 
@@ -151,7 +151,7 @@ def test_a_chunk_that_does_not_match_its_checksum_is_detected_and_can_be_deleted
         f"{folder / 'journal.db'}: text {number} does not match its checksum" for number in (1, 2, 3)
     ]
     with opened(folder) as journal:
-        for read in (lambda: journal.find_chunks([(version, 1)]), lambda: follow(journal)):
+        for read in (lambda: journal.find_chunks("default", [(version, 1)]), lambda: follow(journal)):
             with pytest.raises(DataCorrupted):
                 read()
         execute(journal, DeleteDocument(NAMESPACE_OWNER, "d1"))

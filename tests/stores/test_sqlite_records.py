@@ -204,12 +204,12 @@ def test_records_survive_a_kill_and_deleted_ones_are_purged_at_the_next_start(fo
 def test_a_row_id_is_not_used_again_after_a_restart(folder: Path) -> None:
     with opened(folder) as journal:
         upsert(journal, new_record())
-        position = journal.archive_position()
+        position = journal.archive_position("default")
         execute(journal, DeleteRecord(ANN, ARTIFACT, "n1"))
     with opened(folder) as journal:
         upsert(journal, new_record(name="n2"))
         assert journal.archived_records(Scope("default"), position, 0).items == []
-        assert len(journal.archived_records(Scope("default"), journal.archive_position(), 0).items) == 1
+        assert len(journal.archived_records(Scope("default"), journal.archive_position("default"), 0).items) == 1
 
 
 def test_a_new_row_id_is_above_those_of_an_earlier_version(folder: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_new_row_id_is_above_those_of_an_earlier_version(folder: Path) -> None
         connection.execute("UPDATE records SET row_id = (SELECT count(*) FROM records r WHERE r.id <= records.id)")
         connection.commit()
     with opened(folder) as journal:
-        position = journal.archive_position()
+        position = journal.archive_position("default")
         upsert(journal, new_record(name="later", conflict_key=9))
         assert len(journal.archived_records(Scope("default"), position, 0).items) == 5
 

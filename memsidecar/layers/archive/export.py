@@ -109,7 +109,9 @@ class Exporter:
     def begin(self, scope: Scope) -> ExportCursor:
         # Before the position, so that the archive has these facts.
         learned_lsn = self.learned_lsn(scope.namespace)
-        return ExportCursor(int(Phase.DEFAULT_POLICY), 0, "", learned_lsn, self.journal.archive_position())
+        return ExportCursor(
+            int(Phase.DEFAULT_POLICY), 0, "", learned_lsn, self.journal.archive_position(scope.namespace)
+        )
 
     def page(self, scope: Scope, cursor: ExportCursor) -> ExportedPage:
         """Return the page after a cursor. It may be empty although it is not the last one."""

@@ -163,7 +163,7 @@ class Runner:
     def _process_batch(self, cursor: TaskCursor) -> int:
         """Process one batch, and return how many entries it had."""
         commits, now = self._commits.commit_count(cursor.namespace), time.monotonic()
-        end_lsn, cursor.has_more = self._journal.stats().last_lsn, False
+        end_lsn, cursor.has_more = self._journal.log_end(cursor.namespace), False
         try:
             batch = self._read_batch(cursor, now)
             if not batch:

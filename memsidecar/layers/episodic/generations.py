@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memsidecar.embedding.contract import Embedder, Embedders
@@ -57,10 +58,10 @@ class NamespaceIndex:
 class GenerationManager:
     """Opens the tables of a namespace when they are first needed. Thread-safe."""
 
-    def __init__(self, journal: Journal, index: Index, embedders: Embedders, last_lsn: int) -> None:
-        """`last_lsn` is the journal's when it was opened. A table with a later entry belongs to another journal."""
+    def __init__(self, journal: Journal, index: Index, embedders: Embedders, lsns_at_start: Mapping[str, int]) -> None:
+        """`lsns_at_start` are of when the journal was opened. A table with a later entry belongs to another journal."""
         self.index = index
-        self._last_lsn = last_lsn
+        self._lsns_at_start = lsns_at_start
         self._journal = journal
         self._embedders = embedders
         self._lock = threading.Lock()
@@ -92,7 +93,7 @@ class GenerationManager:
     def _open(self, namespace: str) -> NamespaceIndex:
         number = self._journal.watermark(GENERATION_WATERMARK, namespace)
         table = self.index.open(namespace, number) if number else None
-        if table is not None and table.watermark > self._last_lsn:
+        if table is not None and self._is_ahead(table, namespace):
             log.warning("the index of a namespace is ahead of the journal, which must be an older copy: rebuilding it")
             table = None
         if table is None:
@@ -102,6 +103,11 @@ class GenerationManager:
         self._drop_others(namespace, keep={number, number + 1} if outdated else {number})
         live = OpenGeneration(table, self._embedders.of_identity(table.generation.embedder), table.watermark)
         return NamespaceIndex(namespace, live, self._resume_build(namespace, number + 1) if outdated else None)
+
+    def _is_ahead(self, table: Table, namespace: str) -> bool:
+        """Return whether the table has entries that the journal did not have when it was opened."""
+        last_lsn = self._lsns_at_start.get(namespace)
+        return table.watermark > (self._journal.log_end(namespace) if last_lsn is None else last_lsn)
 
     def _is_current(self, table: Table) -> bool:
         """Return whether the table was made by the configured embedder and this version of the analyzer."""

@@ -125,7 +125,7 @@ class HitLoader:
         """
 
         def load(hits: Sequence[RankedHit]) -> list[LocatedMessage | None]:
-            found = self.journal.get_by_lsn([hit.lsn for hit in hits])
+            found = self.journal.get_by_lsn(scope.namespace, [hit.lsn for hit in hits])
             visible = (_visible_to(scope, found.get(hit.lsn)) for hit in hits)
             if query.mode is not Mode.HYBRID:  # the scores of other modes are of the message itself
                 return list(visible)
@@ -150,7 +150,7 @@ class HitLoader:
         Log entries that are `known` are not loaded again.
         """
         found = self.searcher.newest_with(any_of, scope, limit, rare_terms)
-        loaded = self.journal.get_by_lsn([lsn for lsn in found if lsn not in known])
+        loaded = self.journal.get_by_lsn(scope.namespace, [lsn for lsn in found if lsn not in known])
         return [each for each in loaded.values() if _visible_to(scope, each) is not None]
 
     def chunks(
@@ -163,7 +163,7 @@ class HitLoader:
         retries = iter(range(_MAX_SEARCHES))
 
         def load(hits: Sequence[RankedHit]) -> list[tuple[StoredDocument, Chunk] | None]:
-            found = self.journal.find_chunks([(hit.lsn, hit.sequence) for hit in hits])
+            found = self.journal.find_chunks(scope.namespace, [(hit.lsn, hit.sequence) for hit in hits])
             if len(found) < len(hits) and next(retries, None) is not None:
                 raise _ChunkReplaced
             chunks = (found.get((hit.lsn, hit.sequence)) for hit in hits)

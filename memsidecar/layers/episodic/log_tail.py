@@ -186,7 +186,7 @@ def _with_chunks(journal: DocumentReader, header: StoredDocument, max_chunks: in
     if header.chunk_count > max_chunks:
         return None
     positions = [(header.version, index) for index in range(header.chunk_count)]
-    found = journal.find_chunks(positions)
+    found = journal.find_chunks(header.owner.namespace, positions)
     if len(found) < len(positions):
         return None
     return replace(header, chunks=[found[position][1] for position in positions])

@@ -50,7 +50,7 @@ class EpisodicMemory:
         self.limits = limits
         self.embedders = embedders
         self._journal = journal
-        self._last_lsn = journal.stats().last_lsn
+        self._lsns_at_start = dict(journal.last_lsns())
         self._is_busy = is_busy
         self._commits = CommitSignal(journal)
         self._partitions = PartitionCache(limits.memory_bytes)
@@ -73,7 +73,7 @@ class EpisodicMemory:
         with ExitStack() as opened:
             index = open_index()
             opened.callback(index.close)
-            generations = GenerationManager(self._journal, index, self.embedders, self._last_lsn)
+            generations = GenerationManager(self._journal, index, self.embedders, self._lsns_at_start)
             throttle = BackgroundThrottle(self._is_busy, INDEXING_THROTTLE)
             indexer = Indexer(self._journal, generations, self._partitions, self._commits, throttle.yield_cpu)
             runner = Runner(self._journal, self._commits, throttle, [indexer], self.limits.linger_seconds)
@@ -139,8 +139,7 @@ class IndexRebuild:
     embedders: Embedders
 
     def __post_init__(self) -> None:
-        last_lsn = self.journal.stats().last_lsn
-        self._generations = GenerationManager(self.journal, self.index, self.embedders, last_lsn)
+        self._generations = GenerationManager(self.journal, self.index, self.embedders, self.journal.last_lsns())
         self._indexer = Indexer(self.journal, self._generations, PartitionCache(0), CommitSignal(self.journal))
 
     def total(self) -> int:

@@ -192,7 +192,7 @@ class FactTask:
     def _extract(self, namespace: str, cursor: NamespaceCursor, pending: PendingUtterances) -> None:
         """Extract and save. If a message was erased meanwhile, do it again without that message."""
         while pending.utterances and not self._try_extract(namespace, cursor, pending):
-            found = self.journal.get_by_lsn(pending.lsns)
+            found = self.journal.get_by_lsn(namespace, pending.lsns)
             pending.keep({located.message.sequence for located in found.values()})
 
     def _try_extract(self, namespace: str, cursor: NamespaceCursor, pending: PendingUtterances) -> bool:

@@ -1,6 +1,7 @@
 """The contract of the stores: journal and index. `tests/conformance/` holds every implementation to it.
 
-The journal is a log. Each entry, of whatever kind, has a log sequence number (lsn) that grows in commit order.
+The journal is a log for each namespace. Each entry, of whatever kind, has a log sequence number (lsn) that grows in
+commit order. Lsns of two namespaces say nothing about each other: a store may give the same one in both.
 Writers submit commands and wait for their completion; a read sees every completed command, whole or not at all.
 """
 
@@ -99,6 +100,7 @@ from memsidecar.stores.contract.index import (
 from memsidecar.stores.contract.journal import (
     CalibrationReader,
     ChangeFeed,
+    ChunksByPlace,
     CommitListener,
     CommitNotifier,
     DocumentReader,
@@ -148,6 +150,7 @@ __all__ = [
     "CalibrationReader",
     "ChangeFeed",
     "Chunk",
+    "ChunksByPlace",
     "Claim",
     "Command",
     "CommitEvent",

@@ -25,7 +25,7 @@ class Scope:
 
 
 class ArchivePosition(NamedTuple):
-    """The state of the journal at one time: the last lsn, and the next row ids of sessions, records and documents."""
+    """The state of a namespace at one time: the last lsn, and the next row ids of sessions, records and documents."""
 
     lsn: int
     session: int
@@ -65,7 +65,7 @@ class ArchivePage(NamedTuple):
 class ArchiveReader(Protocol):
     """Reads for an export. What was added after the position is absent; the rest is as it is at the time of a read."""
 
-    def archive_position(self) -> ArchivePosition: ...
+    def archive_position(self, namespace: str) -> ArchivePosition: ...
 
     def archived_sessions(
         self, scope: Scope, position: ArchivePosition, after_id: str, limit: int

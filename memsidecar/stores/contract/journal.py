@@ -78,7 +78,6 @@ class SessionQuery:
 
 @dataclass(frozen=True, slots=True)
 class JournalStats:
-    last_lsn: int = 0
     wal_bytes: int = 0
     file_bytes: int = 0
 
@@ -166,11 +165,14 @@ class MessageReader(Protocol):
         At most `limit`; fewer if they are large, but none only if there are no more.
         """
 
-    def get_by_lsn(self, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
-        """Return messages by their first lsn. Erased messages and other entries are absent."""
+    def get_by_lsn(self, namespace: str, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
+        """Return messages of a namespace by their first lsn. Erased messages and other entries are absent."""
 
 
 class ChangeFeed(Protocol):
+    def log_end(self, namespace: str) -> int:
+        """Return an lsn that no committed entry of the namespace exceeds, and every later entry will exceed."""
+
     def last_lsns(self) -> Mapping[str, int]:
         """Return, by namespace, the lsn of its last entry, erasures included."""
 
@@ -221,6 +223,10 @@ class EventFeed(Protocol):
         """
 
 
+ChunksByPlace = Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]
+"By (document version, chunk index)."
+
+
 class DocumentReader(Protocol):
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
         """Return a document without its chunks; None if there is none."""
@@ -228,8 +234,8 @@ class DocumentReader(Protocol):
     def documents(self, query: DocumentQuery) -> Sequence[StoredDocument]:
         """Return an owner's documents without their chunks, in the order of their ids."""
 
-    def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
-        """Return chunks by (document version, chunk index). Replaced and erased ones are absent."""
+    def find_chunks(self, namespace: str, places: Sequence[tuple[int, int]]) -> ChunksByPlace:
+        """Return chunks of a namespace by (document version, chunk index). Replaced and erased ones are absent."""
 
 
 class RecordReader(Protocol):

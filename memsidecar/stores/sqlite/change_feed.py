@@ -49,7 +49,7 @@ _LOCATED = f"{rows.ORIGINAL}, w.body, w.crc, m.first_lsn, s.row_id, s.namespace,
 _MESSAGES = f"""SELECT {_COLUMNS} FROM sessions s CROSS JOIN messages m ON m.session = s.row_id
   LEFT {rows.JOIN_BODY} WHERE s.row_id = ?"""
 _BY_FIRST_LSN = f"""SELECT {_LOCATED} FROM json_each(?) wanted CROSS JOIN log l ON l.lsn = wanted.value
-  CROSS JOIN sessions s ON s.row_id = l.session
+  CROSS JOIN sessions s ON s.row_id = l.session AND s.namespace = ?
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence AND m.first_lsn = l.lsn
   LEFT {rows.JOIN_BODY}"""
 _FIRST_LSN_UP_TO = "SELECT first_lsn FROM messages WHERE session = ? AND sequence <= ? ORDER BY sequence DESC LIMIT 1"
@@ -178,8 +178,10 @@ def _message_written(row: Sequence[Any], path: Path, lsn: int | None = None) -> 
     )
 
 
-def get_by_lsn(connection: sqlite3.Connection, path: Path, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
-    rows_found = connection.execute(_BY_FIRST_LSN, (json.dumps(list(lsns)),))
+def get_by_lsn(
+    connection: sqlite3.Connection, path: Path, namespace: str, lsns: Sequence[int]
+) -> Mapping[int, LocatedMessage]:
+    rows_found = connection.execute(_BY_FIRST_LSN, (json.dumps(list(lsns)), namespace))
     return {found.lsn: found for found in (_located(row, path) for row in rows_found)}
 
 

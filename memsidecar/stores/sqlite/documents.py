@@ -13,6 +13,7 @@ from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
     Chunk,
+    ChunksByPlace,
     CommitEvent,
     DeleteDocument,
     DocumentDeleted,
@@ -45,7 +46,7 @@ _CHUNKS_BY_VERSION = f"""SELECT w.chunk, t.text, t.crc, t.tokens, {_COLUMNS}
   FROM (SELECT json_extract(value, '$[0]') AS version, json_extract(value, '$[1]') AS chunk FROM json_each(?)) w
   CROSS JOIN log l ON l.lsn = w.version CROSS JOIN documents d ON d.row_id = -l.session AND d.version = w.version
   CROSS JOIN texts h ON h.row_id = d.header CROSS JOIN texts t ON t.row_id = d.first_chunk + w.chunk
-  WHERE w.chunk >= 0 AND w.chunk < d.chunk_count"""
+  WHERE w.chunk >= 0 AND w.chunk < d.chunk_count AND d.namespace = ?"""
 
 _INSERT = f"INSERT INTO documents VALUES ({', '.join('?' * 15)})"
 _REPLACE = """UPDATE documents SET version = ?, create_time_us = ?, sha256 = ?, tokens = ?, chunk_count = ?,
@@ -143,11 +144,11 @@ def _read_chunks(connection: sqlite3.Connection, location: DocumentLocation, pat
 
 
 def find_chunks(
-    connection: sqlite3.Connection, places: Sequence[tuple[int, int]], path: Path
-) -> dict[tuple[int, int], tuple[StoredDocument, Chunk]]:
+    connection: sqlite3.Connection, namespace: str, places: Sequence[tuple[int, int]], path: Path
+) -> ChunksByPlace:
     found = {}
     for index, text, crc, tokens, *row in connection.execute(
-        _CHUNKS_BY_VERSION, (json.dumps(list(places)),)
+        _CHUNKS_BY_VERSION, (json.dumps(list(places)), namespace)
     ).fetchall():
         document = _document_row(row, path).document
         found[document.version, index] = (document, Chunk(_verified(text, crc, path).decode(), tokens))

@@ -111,8 +111,8 @@ def sequence_at(state: JournalState, head: SessionHead, lsn: int) -> int:
     return min([head.last_sequence, *(sequence - 1 for sequence in later)])
 
 
-def get_by_lsn(state: JournalState, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
-    return {located.lsn: located for located in _locate(state, lsns)}
+def get_by_lsn(state: JournalState, namespace: str, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
+    return {located.lsn: located for located in _locate(state, lsns) if located.key.namespace == namespace}
 
 
 def _locate(state: JournalState, lsns: Sequence[int]) -> Iterator[LocatedMessage]:

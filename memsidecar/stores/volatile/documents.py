@@ -1,13 +1,13 @@
 """Documents of the RAM journal."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import (
-    Chunk,
+    ChunksByPlace,
     DeleteDocument,
     DocumentDeleted,
     DocumentDraft,
@@ -100,8 +100,8 @@ class DocumentTable:
         """Return the document, with its chunks, whose newest put has this lsn."""
         return next((document for document in self._all() if document.version == lsn), None)
 
-    def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
-        versions = {document.version: document for document in self._all()}
+    def find_chunks(self, namespace: str, places: Sequence[tuple[int, int]]) -> ChunksByPlace:
+        versions = {document.version: document for document in self._all() if document.owner.namespace == namespace}
         return {
             (version, index): (_header(versions[version]), versions[version].chunks[index])
             for version, index in places

@@ -15,7 +15,7 @@ from memsidecar.stores.contract import (
     ArchivePage,
     ArchivePosition,
     Calibration,
-    Chunk,
+    ChunksByPlace,
     Command,
     CommitListener,
     DeadLetter,
@@ -143,6 +143,10 @@ class VolatileJournal:
         with self._opened() as state:
             return [change_feed.sequence_at(state, head, lsn) for head, lsn in places]
 
+    def log_end(self, _namespace: str) -> int:
+        with self._opened() as state:
+            return len(state.log.rows)
+
     def last_lsns(self) -> Mapping[str, int]:
         with self._opened() as state:
             return dict(state.log.last_lsns)
@@ -165,9 +169,9 @@ class VolatileJournal:
         with self._opened() as state:
             return change_feed.read_session(state, session, after_sequence, limit)
 
-    def get_by_lsn(self, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
+    def get_by_lsn(self, namespace: str, lsns: Sequence[int]) -> Mapping[int, LocatedMessage]:
         with self._opened() as state:
-            return change_feed.get_by_lsn(state, lsns)
+            return change_feed.get_by_lsn(state, namespace, lsns)
 
     def read_events(self, scope: Scope, after_lsn: int, limit: int) -> EventPage:
         with self._opened() as state:
@@ -181,9 +185,9 @@ class VolatileJournal:
         with self._opened() as state:
             return state.documents.list(query)
 
-    def find_chunks(self, places: Sequence[tuple[int, int]]) -> Mapping[tuple[int, int], tuple[StoredDocument, Chunk]]:
+    def find_chunks(self, namespace: str, places: Sequence[tuple[int, int]]) -> ChunksByPlace:
         with self._opened() as state:
-            return state.documents.find_chunks(places)
+            return state.documents.find_chunks(namespace, places)
 
     def record(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
         with self._opened() as state:
@@ -229,7 +233,7 @@ class VolatileJournal:
         with self._opened() as state:
             return state.bookkeeping.dead_letters(task)
 
-    def archive_position(self) -> ArchivePosition:
+    def archive_position(self, _namespace: str) -> ArchivePosition:
         with self._opened() as state:
             return archive.read_position(state)
 
@@ -260,7 +264,7 @@ class VolatileJournal:
             return self._state.usage(namespace)
 
     def stats(self) -> JournalStats:
-        return JournalStats(last_lsn=len(self._state.log.rows))
+        return JournalStats()
 
     def close(self) -> None:
         with self._lock:
