@@ -101,6 +101,8 @@ class MetricSources:
             "partitions": (partitions.size_bytes, partitions.max_bytes),
             "pending_responses": (responses.total, responses.max_bytes),
         }
+        if self.layers.episodic.index is not None:
+            parts["index"] = (self.layers.episodic.index.cache_bytes, self.settings.index_cache_bytes)
         return parts | ({"pending_requests": (requests.total, requests.max_bytes)} if requests else {})
 
     def _failures(self) -> Iterator[Mapping[str, int]]:

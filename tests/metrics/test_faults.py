@@ -46,6 +46,8 @@ def test_the_index_is_sampled_and_searches_are_timed(data_dir: Path) -> None:
         assert found.value("memsidecar_index_tables") == 3
         assert found.value("memsidecar_index_fragments") >= 3 and found.value("memsidecar_index_disk_bytes") > 0
         assert found.value("memsidecar_index_ready") == 1
+        index, process = (found.value("memsidecar_memory_used_bytes", part=part) for part in ("index", "process"))
+        assert 0 < index < process
         assert found.value("memsidecar_index_call_duration_seconds_count") > 0
         assert found.value("memsidecar_retrieval_duration_seconds_count") == 1
         assert found.value("memsidecar_task_lag_entries", task="episodic") == 0

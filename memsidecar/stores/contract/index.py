@@ -199,6 +199,10 @@ class Index(Protocol):
         """Remove the table with all its files. Does nothing if there is none."""
 
     @property
+    def cache_bytes(self) -> int:
+        """The RAM that the caches of the index take. A store without caches has none."""
+
+    @property
     def calls(self) -> OperationStatistics:
         """The calls of the database behind the index. A store without one observes nothing."""
 

@@ -41,8 +41,8 @@ class LanceIndex:
         self._config = MaintenanceConfig(retention_seconds, vector_index_rows)
         start_workers()
         self._runtime = LanceRuntime()
-        session = lancedb.Session(memory_bytes * 3 // 4, memory_bytes // 4)
-        self._database = self._runtime(lancedb.connect_async(directory, session=session))
+        self._session = lancedb.Session(memory_bytes * 3 // 4, memory_bytes // 4)
+        self._database = self._runtime(lancedb.connect_async(directory, session=self._session))
         self._tables: dict[Key, LanceTable] = {}
         self._locks: defaultdict[Key, Lock] = defaultdict(Lock)
         self._closed = False
@@ -180,6 +180,10 @@ class LanceIndex:
 
     def release_memory(self) -> None:
         process_memory.release_memory()
+
+    @property
+    def cache_bytes(self) -> int:
+        return int(self._session.size_bytes)
 
     @property
     def calls(self) -> OperationStatistics:

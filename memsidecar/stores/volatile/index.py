@@ -191,6 +191,8 @@ class Bm25:
 class VolatileIndex:
     """Tables in a dictionary."""
 
+    cache_bytes = 0
+
     def __init__(self) -> None:
         self.calls = OperationStatistics()
         self._tables: dict[tuple[str, int], VolatileTable] = {}
