@@ -21,12 +21,14 @@ from memsidecar.api.wire import (
     policy_of,
     receipt_of,
     session_of,
+    user_of,
 )
 from memsidecar.domain.ids import check_id, optional_id
+from memsidecar.domain.quota import QuotaLookup
 from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.layers.background.task import SessionWatermarks
 from memsidecar.layers.working.memory import WorkingMemory
-from memsidecar.stores.contract import Erase, Erased, EraseUser, Erasure, SessionQuery
+from memsidecar.stores.contract import Erase, Erased, EraseUser, Erasure, SessionQuery, UserQuery
 from memsidecar.v1 import session_pb2 as pb
 
 
@@ -39,6 +41,7 @@ class SessionService:
     page_tokens: PageTokens
     watermarks: SessionWatermarks
     streams: EventStreams
+    quota_of: QuotaLookup
     is_indexed: bool
     archive_export: ExportHandler
     archive_import: ImportHandler
@@ -47,6 +50,8 @@ class SessionService:
         return {
             "ListSessions": self.list_sessions,
             "GetSession": self.get_session,
+            "ListUsers": self.list_users,
+            "GetUsage": self.get_usage,
             "SetPolicy": self.set_policy,
             "DeleteSession": self.delete_session,
             "ForgetMessage": self.forget_message,
@@ -67,6 +72,24 @@ class SessionService:
 
     async def get_session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
         return await self.executors.run_read(self._get, key_of(request), request.user_id)
+
+    async def list_users(self, request: pb.ListUsersRequest) -> pb.ListUsersResponse:
+        namespace, prefix = namespace_of(request), optional_id("user_id_prefix", request.user_id_prefix)
+        size = page_size_of(request.page_size)
+        (after_id,) = cast(tuple[str], self.page_tokens.decode(request, str) or ("",))
+        page = UserQuery(namespace, prefix, size + 1, after_id)
+        users = await self.executors.run_read(self.memory.sessions.users, page)
+        token = self.page_tokens.encode(request, [users[size - 1].user_id] if len(users) > size else None)
+        return pb.ListUsersResponse(users=map(user_of, users[:size]), next_page_token=token)
+
+    async def get_usage(self, request: pb.GetUsageRequest) -> pb.GetUsageResponse:
+        namespace = namespace_of(request)
+        usage = await self.executors.run_read(self.memory.sessions.usage, namespace)
+        quota = self.quota_of(namespace)
+        return pb.GetUsageResponse(
+            usage=pb.NamespaceUsage(sessions=usage.sessions, messages=usage.messages, bytes=usage.bytes),
+            quota=pb.NamespaceQuota(sessions=quota.sessions, messages=quota.messages, bytes=quota.bytes),
+        )
 
     async def set_policy(self, request: pb.SetPolicyRequest) -> pb.SetPolicyResponse:
         policy = parse_policy(request.policy) if request.HasField("policy") else None

@@ -12,7 +12,7 @@ from memsidecar.domain.ids import check_id, optional_id
 from memsidecar.domain.retention import MAX_AGE_SECONDS, Retention, RetentionLimit
 from memsidecar.domain.session import DEFAULT_NAMESPACE, Policy, SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.sessions import TokenBudget
-from memsidecar.stores.contract import ErasureCounts
+from memsidecar.stores.contract import ErasureCounts, UserActivity
 from memsidecar.v1 import message_pb2, session_pb2
 from memsidecar.v1.memory_pb2 import PruneStrategy
 
@@ -185,6 +185,11 @@ def session_of(
         watermarks=watermarks,
         retention=retention_of(retention or None),
     )
+
+
+def user_of(user: UserActivity) -> session_pb2.User:
+    last_active = timestamp_of(user.last_active_us) if user.session_count else None
+    return session_pb2.User(user_id=user.user_id, session_count=user.session_count, last_active=last_active)
 
 
 def receipt_of(erased: ErasureCounts, index_rows: int, dry_run: bool) -> session_pb2.ErasureReceipt:

@@ -44,6 +44,7 @@ from memsidecar.assembly.metrics import MetricSources, are_measured, open_metric
 from memsidecar.assembly.security import SecurityFiles, admission, open_security_files
 from memsidecar.assembly.storage import drop_unused_index, open_index, open_journal, page_key
 from memsidecar.domain.network_address import Address
+from memsidecar.domain.quota import QuotaLookup
 from memsidecar.http.application import health_pages
 from memsidecar.http.console_pages import console_pages
 from memsidecar.layers.archive.export import Exporter
@@ -109,7 +110,7 @@ async def _run(
     stopping, limits = _on_signals(), factory.limits
     executors = Executors(settings.read_threads, shared=settings.access_file is not None)
     streams = _event_streams(settings, layers, executors, limits)
-    services = _services(settings, layers, executors, limits, streams)
+    services = _services(settings, layers, executors, limits, streams, quota_of=files.limits.quota)
     server = _server(settings, files, factory, services)
     pages = {**health_pages(lambda: limits.calls.draining), **console_pages()}
     with open_metrics(MetricSources(settings, layers, files, factory)) as metrics:
@@ -178,7 +179,13 @@ def _handler_factory(
 
 
 def _services(
-    settings: Settings, layers: Layers, executors: Executors, limits: InFlightLimits, streams: EventStreams
+    settings: Settings,
+    layers: Layers,
+    executors: Executors,
+    limits: InFlightLimits,
+    streams: EventStreams,
+    *,
+    quota_of: QuotaLookup,
 ) -> tuple[Service, ...]:
     memory, episodic, page_tokens = layers.working, layers.episodic, streams.page_tokens
     find_chunks = ChunkSearcher(episodic.hits, episodic.limits.weights)
@@ -197,6 +204,7 @@ def _services(
             page_tokens,
             layers.watermarks,
             streams,
+            quota_of,
             is_indexed=streams.is_indexed,
             archive_export=ExportHandler(
                 Exporter(layers.journal, layers.derived.learned_lsn), executors, page_tokens, limits.streams

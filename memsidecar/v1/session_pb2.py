@@ -28,7 +28,7 @@ from memsidecar.v1 import memory_pb2 as memsidecar_dot_v1_dot_memory__pb2
 from memsidecar.v1 import message_pb2 as memsidecar_dot_v1_dot_message__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dmemsidecar/v1/knowledge.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/message.proto\"\xa9\x01\n\rSessionPolicy\x12\x19\n\x11\x61uto_prune_tokens\x18\x01 \x01(\x05\x12.\n\x08strategy\x18\x02 \x01(\x0e\x32\x1c.memsidecar.v1.PruneStrategy\x12\x11\n\tsummarize\x18\x03 \x01(\x08\x12\r\n\x05model\x18\x04 \x01(\t\x12+\n\tretention\x18\x05 \x01(\x0b\x32\x18.memsidecar.v1.Retention\"=\n\x0fRetentionLimits\x12\x17\n\x0fmax_age_seconds\x18\x01 \x01(\x03\x12\x11\n\tmax_count\x18\x02 \x01(\x05\"\xd2\x01\n\tRetention\x12\x30\n\x08messages\x18\x01 \x01(\x0b\x32\x1e.memsidecar.v1.RetentionLimits\x12-\n\x05\x66\x61\x63ts\x18\x02 \x01(\x0b\x32\x1e.memsidecar.v1.RetentionLimits\x12\x31\n\tartifacts\x18\x03 \x01(\x0b\x32\x1e.memsidecar.v1.RetentionLimits\x12\x31\n\tdocuments\x18\x04 \x01(\x0b\x32\x1e.memsidecar.v1.RetentionLimits\"\x99\x03\n\x07Session\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0blast_active\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x05stats\x18\x06 \x01(\x0b\x32\x1b.memsidecar.v1.SessionStats\x12,\n\x06policy\x18\x07 \x01(\x0b\x32\x1c.memsidecar.v1.SessionPolicy\x12:\n\nwatermarks\x18\x08 \x03(\x0b\x32&.memsidecar.v1.Session.WatermarksEntry\x12+\n\tretention\x18\t \x01(\x0b\x32\x18.memsidecar.v1.Retention\x1a\x31\n\x0fWatermarksEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"`\n\x13ListSessionsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"Y\n\x14ListSessionsResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.memsidecar.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"K\n\x11GetSessionRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\"=\n\x12GetSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"x\n\x10SetPolicyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12,\n\x06policy\x18\x04 \x01(\x0b\x32\x1c.memsidecar.v1.SessionPolicy\"A\n\x11SetPolicyResponse\x12,\n\x06policy\x18\x01 \x01(\x0b\x32\x1c.memsidecar.v1.SessionPolicy\"\xa1\x01\n\x0e\x45rasureReceipt\x12\x10\n\x08messages\x18\x01 \x01(\x05\x12\x12\n\nindex_rows\x18\x02 \x01(\x05\x12\r\n\x05\x66\x61\x63ts\x18\x03 \x01(\x05\x12\x11\n\tsummaries\x18\x04 \x01(\x05\x12\x11\n\tartifacts\x18\x05 \x01(\x05\x12\x11\n\tdocuments\x18\x06 \x01(\x05\x12\x10\n\x08sessions\x18\x07 \x01(\x05\x12\x0f\n\x07\x64ry_run\x18\x08 \x01(\x08\"_\n\x14\x44\x65leteSessionRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x04 \x01(\x08\"G\n\x15\x44\x65leteSessionResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.ErasureReceipt\"s\n\x14\x46orgetMessageRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x12\n\nmessage_id\x18\x04 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\"G\n\x15\x46orgetMessageResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.ErasureReceipt\"H\n\x11\x46orgetUserRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"D\n\x12\x46orgetUserResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.ErasureReceipt\"\x8a\x01\n\x0f\x41rchivedSession\x12/\n\x0b\x63reate_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0blast_active\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rlast_sequence\x18\x03 \x01(\x03\"=\n\x0b\x43\x61libration\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61\x63tor\x18\x02 \x01(\x01\x12\x0f\n\x07reports\x18\x03 \x01(\x03\"\x86\x04\n\rArchiveRecord\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12)\n\x07message\x18\x03 \x01(\x0b\x32\x16.memsidecar.v1.MessageH\x00\x12#\n\x04\x66\x61\x63t\x18\x04 \x01(\x0b\x32\x13.memsidecar.v1.FactH\x00\x12)\n\x07summary\x18\x05 \x01(\x0b\x32\x16.memsidecar.v1.SummaryH\x00\x12+\n\x08\x61rtifact\x18\x06 \x01(\x0b\x32\x17.memsidecar.v1.ArtifactH\x00\x12+\n\x08\x64ocument\x18\x07 \x01(\x0b\x32\x17.memsidecar.v1.DocumentH\x00\x12.\n\x06policy\x18\x08 \x01(\x0b\x32\x1c.memsidecar.v1.SessionPolicyH\x00\x12\x31\n\x0b\x63\x61libration\x18\x0c \x01(\x0b\x32\x1a.memsidecar.v1.CalibrationH\x00\x12\x31\n\x07session\x18\r \x01(\x0b\x32\x1e.memsidecar.v1.ArchivedSessionH\x00\x12\x0e\n\x06pruned\x18\t \x01(\x08\x12\x0f\n\x07version\x18\n \x01(\x05\x12)\n\tdisplayed\x18\x0b \x01(\x0b\x32\x16.memsidecar.v1.Message\x12\x0f\n\x07learned\x18\x0e \x01(\x08\x42\x08\n\x06record\"W\n\rExportRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x04 \x01(\t\"N\n\x0e\x45xportResponse\x12,\n\x06record\x18\x01 \x01(\x0b\x32\x1c.memsidecar.v1.ArchiveRecord\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t\"k\n\rImportRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12,\n\x06record\x18\x02 \x01(\x0b\x32\x1c.memsidecar.v1.ArchiveRecord\x12\x19\n\x11override_erasures\x18\x03 \x01(\x08\"Y\n\x0eImportResponse\x12\x15\n\rdurable_count\x18\x01 \x01(\x03\x12\x17\n\x0f\x64uplicate_count\x18\x02 \x01(\x03\x12\x17\n\x0f\x66orgotten_count\x18\x03 \x01(\x03\"V\n\x0cWatchRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x04 \x01(\t\"\xb4\x01\n\rWatchResponse\x12&\n\x04kind\x18\x01 \x01(\x0e\x32\x18.memsidecar.v1.EventKind\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x03\x12\n\n\x02id\x18\x05 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x06 \x01(\t\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\xff\x01\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45VENT_KIND_ADDED\x10\x01\x12\x15\n\x11\x45VENT_KIND_PRUNED\x10\x02\x12\x16\n\x12\x45VENT_KIND_CLEARED\x10\x03\x12\x18\n\x14\x45VENT_KIND_ANNOTATED\x10\x04\x12\x16\n\x12\x45VENT_KIND_INDEXED\x10\x05\x12\x13\n\x0f\x45VENT_KIND_FACT\x10\x06\x12\x16\n\x12\x45VENT_KIND_SUMMARY\x10\x07\x12\x18\n\x14\x45VENT_KIND_FORGOTTEN\x10\x08\x12\x18\n\x14\x45VENT_KIND_HEARTBEAT\x10\t2\xf1\x05\n\x0eSessionService\x12W\n\x0cListSessions\x12\".memsidecar.v1.ListSessionsRequest\x1a#.memsidecar.v1.ListSessionsResponse\x12Q\n\nGetSession\x12 .memsidecar.v1.GetSessionRequest\x1a!.memsidecar.v1.GetSessionResponse\x12N\n\tSetPolicy\x12\x1f.memsidecar.v1.SetPolicyRequest\x1a .memsidecar.v1.SetPolicyResponse\x12Z\n\rDeleteSession\x12#.memsidecar.v1.DeleteSessionRequest\x1a$.memsidecar.v1.DeleteSessionResponse\x12Z\n\rForgetMessage\x12#.memsidecar.v1.ForgetMessageRequest\x1a$.memsidecar.v1.ForgetMessageResponse\x12Q\n\nForgetUser\x12 .memsidecar.v1.ForgetUserRequest\x1a!.memsidecar.v1.ForgetUserResponse\x12G\n\x06\x45xport\x12\x1c.memsidecar.v1.ExportRequest\x1a\x1d.memsidecar.v1.ExportResponse0\x01\x12I\n\x06Import\x12\x1c.memsidecar.v1.ImportRequest\x1a\x1d.memsidecar.v1.ImportResponse(\x01\x30\x01\x12\x44\n\x05Watch\x12\x1b.memsidecar.v1.WatchRequest\x1a\x1c.memsidecar.v1.WatchResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bmemsidecar/v1/session.proto\x12\rmemsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dmemsidecar/v1/knowledge.proto\x1a\x1amemsidecar/v1/memory.proto\x1a\x1bmemsidecar/v1/message.proto\"\xa9\x01\n\rSessionPolicy\x12\x19\n\x11\x61uto_prune_tokens\x18\x01 \x01(\x05\x12.\n\x08strategy\x18\x02 \x01(\x0e\x32\x1c.memsidecar.v1.PruneStrategy\x12\x11\n\tsummarize\x18\x03 \x01(\x08\x12\r\n\x05model\x18\x04 \x01(\t\x12+\n\tretention\x18\x05 \x01(\x0b\x32\x18.memsidecar.v1.Retention\"=\n\x0fRetentionLimits\x12\x17\n\x0fmax_age_seconds\x18\x01 \x01(\x03\x12\x11\n\tmax_count\x18\x02 \x01(\x05\"\xd2\x01\n\tRetention\x12\x30\n\x08messages\x18\x01 \x01(\x0b\x32\x1e.memsidecar.v1.RetentionLimits\x12-\n\x05\x66\x61\x63ts\x18\x02 \x01(\x0b\x32\x1e.memsidecar.v1.RetentionLimits\x12\x31\n\tartifacts\x18\x03 \x01(\x0b\x32\x1e.memsidecar.v1.RetentionLimits\x12\x31\n\tdocuments\x18\x04 \x01(\x0b\x32\x1e.memsidecar.v1.RetentionLimits\"\x99\x03\n\x07Session\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0blast_active\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12*\n\x05stats\x18\x06 \x01(\x0b\x32\x1b.memsidecar.v1.SessionStats\x12,\n\x06policy\x18\x07 \x01(\x0b\x32\x1c.memsidecar.v1.SessionPolicy\x12:\n\nwatermarks\x18\x08 \x03(\x0b\x32&.memsidecar.v1.Session.WatermarksEntry\x12+\n\tretention\x18\t \x01(\x0b\x32\x18.memsidecar.v1.Retention\x1a\x31\n\x0fWatermarksEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"`\n\x13ListSessionsRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"Y\n\x14ListSessionsResponse\x12(\n\x08sessions\x18\x01 \x03(\x0b\x32\x16.memsidecar.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"K\n\x11GetSessionRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\"=\n\x12GetSessionResponse\x12\'\n\x07session\x18\x01 \x01(\x0b\x32\x16.memsidecar.v1.Session\"_\n\x04User\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x15\n\rsession_count\x18\x02 \x01(\x05\x12/\n\x0blast_active\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"d\n\x10ListUsersRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x16\n\x0euser_id_prefix\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"P\n\x11ListUsersResponse\x12\"\n\x05users\x18\x01 \x03(\x0b\x32\x13.memsidecar.v1.User\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"$\n\x0fGetUsageRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\"C\n\x0eNamespaceUsage\x12\x10\n\x08sessions\x18\x01 \x01(\x03\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\"C\n\x0eNamespaceQuota\x12\x10\n\x08sessions\x18\x01 \x01(\x03\x12\x10\n\x08messages\x18\x02 \x01(\x03\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\"n\n\x10GetUsageResponse\x12,\n\x05usage\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.NamespaceUsage\x12,\n\x05quota\x18\x02 \x01(\x0b\x32\x1d.memsidecar.v1.NamespaceQuota\"x\n\x10SetPolicyRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12,\n\x06policy\x18\x04 \x01(\x0b\x32\x1c.memsidecar.v1.SessionPolicy\"A\n\x11SetPolicyResponse\x12,\n\x06policy\x18\x01 \x01(\x0b\x32\x1c.memsidecar.v1.SessionPolicy\"\xa1\x01\n\x0e\x45rasureReceipt\x12\x10\n\x08messages\x18\x01 \x01(\x05\x12\x12\n\nindex_rows\x18\x02 \x01(\x05\x12\r\n\x05\x66\x61\x63ts\x18\x03 \x01(\x05\x12\x11\n\tsummaries\x18\x04 \x01(\x05\x12\x11\n\tartifacts\x18\x05 \x01(\x05\x12\x11\n\tdocuments\x18\x06 \x01(\x05\x12\x10\n\x08sessions\x18\x07 \x01(\x05\x12\x0f\n\x07\x64ry_run\x18\x08 \x01(\x08\"_\n\x14\x44\x65leteSessionRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x04 \x01(\x08\"G\n\x15\x44\x65leteSessionResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.ErasureReceipt\"s\n\x14\x46orgetMessageRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x12\n\nmessage_id\x18\x04 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\"G\n\x15\x46orgetMessageResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.ErasureReceipt\"H\n\x11\x46orgetUserRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"D\n\x12\x46orgetUserResponse\x12.\n\x07receipt\x18\x01 \x01(\x0b\x32\x1d.memsidecar.v1.ErasureReceipt\"\x8a\x01\n\x0f\x41rchivedSession\x12/\n\x0b\x63reate_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0blast_active\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rlast_sequence\x18\x03 \x01(\x03\"=\n\x0b\x43\x61libration\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0e\n\x06\x66\x61\x63tor\x18\x02 \x01(\x01\x12\x0f\n\x07reports\x18\x03 \x01(\x03\"\x86\x04\n\rArchiveRecord\x12\x0f\n\x07user_id\x18\x01 \x01(\t\x12\x12\n\nsession_id\x18\x02 \x01(\t\x12)\n\x07message\x18\x03 \x01(\x0b\x32\x16.memsidecar.v1.MessageH\x00\x12#\n\x04\x66\x61\x63t\x18\x04 \x01(\x0b\x32\x13.memsidecar.v1.FactH\x00\x12)\n\x07summary\x18\x05 \x01(\x0b\x32\x16.memsidecar.v1.SummaryH\x00\x12+\n\x08\x61rtifact\x18\x06 \x01(\x0b\x32\x17.memsidecar.v1.ArtifactH\x00\x12+\n\x08\x64ocument\x18\x07 \x01(\x0b\x32\x17.memsidecar.v1.DocumentH\x00\x12.\n\x06policy\x18\x08 \x01(\x0b\x32\x1c.memsidecar.v1.SessionPolicyH\x00\x12\x31\n\x0b\x63\x61libration\x18\x0c \x01(\x0b\x32\x1a.memsidecar.v1.CalibrationH\x00\x12\x31\n\x07session\x18\r \x01(\x0b\x32\x1e.memsidecar.v1.ArchivedSessionH\x00\x12\x0e\n\x06pruned\x18\t \x01(\x08\x12\x0f\n\x07version\x18\n \x01(\x05\x12)\n\tdisplayed\x18\x0b \x01(\x0b\x32\x16.memsidecar.v1.Message\x12\x0f\n\x07learned\x18\x0e \x01(\x08\x42\x08\n\x06record\"W\n\rExportRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x04 \x01(\t\"N\n\x0e\x45xportResponse\x12,\n\x06record\x18\x01 \x01(\x0b\x32\x1c.memsidecar.v1.ArchiveRecord\x12\x0e\n\x06\x63ursor\x18\x02 \x01(\t\"k\n\rImportRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12,\n\x06record\x18\x02 \x01(\x0b\x32\x1c.memsidecar.v1.ArchiveRecord\x12\x19\n\x11override_erasures\x18\x03 \x01(\x08\"Y\n\x0eImportResponse\x12\x15\n\rdurable_count\x18\x01 \x01(\x03\x12\x17\n\x0f\x64uplicate_count\x18\x02 \x01(\x03\x12\x17\n\x0f\x66orgotten_count\x18\x03 \x01(\x03\"V\n\x0cWatchRequest\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x04 \x01(\t\"\xb4\x01\n\rWatchResponse\x12&\n\x04kind\x18\x01 \x01(\x0e\x32\x18.memsidecar.v1.EventKind\x12\x0f\n\x07user_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x10\n\x08sequence\x18\x04 \x01(\x03\x12\n\n\x02id\x18\x05 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x06 \x01(\t\x12(\n\x04time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\xff\x01\n\tEventKind\x12\x1a\n\x16\x45VENT_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45VENT_KIND_ADDED\x10\x01\x12\x15\n\x11\x45VENT_KIND_PRUNED\x10\x02\x12\x16\n\x12\x45VENT_KIND_CLEARED\x10\x03\x12\x18\n\x14\x45VENT_KIND_ANNOTATED\x10\x04\x12\x16\n\x12\x45VENT_KIND_INDEXED\x10\x05\x12\x13\n\x0f\x45VENT_KIND_FACT\x10\x06\x12\x16\n\x12\x45VENT_KIND_SUMMARY\x10\x07\x12\x18\n\x14\x45VENT_KIND_FORGOTTEN\x10\x08\x12\x18\n\x14\x45VENT_KIND_HEARTBEAT\x10\t2\x8e\x07\n\x0eSessionService\x12W\n\x0cListSessions\x12\".memsidecar.v1.ListSessionsRequest\x1a#.memsidecar.v1.ListSessionsResponse\x12Q\n\nGetSession\x12 .memsidecar.v1.GetSessionRequest\x1a!.memsidecar.v1.GetSessionResponse\x12N\n\tListUsers\x12\x1f.memsidecar.v1.ListUsersRequest\x1a .memsidecar.v1.ListUsersResponse\x12K\n\x08GetUsage\x12\x1e.memsidecar.v1.GetUsageRequest\x1a\x1f.memsidecar.v1.GetUsageResponse\x12N\n\tSetPolicy\x12\x1f.memsidecar.v1.SetPolicyRequest\x1a .memsidecar.v1.SetPolicyResponse\x12Z\n\rDeleteSession\x12#.memsidecar.v1.DeleteSessionRequest\x1a$.memsidecar.v1.DeleteSessionResponse\x12Z\n\rForgetMessage\x12#.memsidecar.v1.ForgetMessageRequest\x1a$.memsidecar.v1.ForgetMessageResponse\x12Q\n\nForgetUser\x12 .memsidecar.v1.ForgetUserRequest\x1a!.memsidecar.v1.ForgetUserResponse\x12G\n\x06\x45xport\x12\x1c.memsidecar.v1.ExportRequest\x1a\x1d.memsidecar.v1.ExportResponse0\x01\x12I\n\x06Import\x12\x1c.memsidecar.v1.ImportRequest\x1a\x1d.memsidecar.v1.ImportResponse(\x01\x30\x01\x12\x44\n\x05Watch\x12\x1b.memsidecar.v1.WatchRequest\x1a\x1c.memsidecar.v1.WatchResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,8 +37,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_SESSION_WATERMARKSENTRY']._loaded_options = None
   _globals['_SESSION_WATERMARKSENTRY']._serialized_options = b'8\001'
-  _globals['_EVENTKIND']._serialized_start=3579
-  _globals['_EVENTKIND']._serialized_end=3834
+  _globals['_EVENTKIND']._serialized_start=4148
+  _globals['_EVENTKIND']._serialized_end=4403
   _globals['_SESSIONPOLICY']._serialized_start=168
   _globals['_SESSIONPOLICY']._serialized_end=337
   _globals['_RETENTIONLIMITS']._serialized_start=339
@@ -57,42 +57,56 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETSESSIONREQUEST']._serialized_end=1291
   _globals['_GETSESSIONRESPONSE']._serialized_start=1293
   _globals['_GETSESSIONRESPONSE']._serialized_end=1354
-  _globals['_SETPOLICYREQUEST']._serialized_start=1356
-  _globals['_SETPOLICYREQUEST']._serialized_end=1476
-  _globals['_SETPOLICYRESPONSE']._serialized_start=1478
-  _globals['_SETPOLICYRESPONSE']._serialized_end=1543
-  _globals['_ERASURERECEIPT']._serialized_start=1546
-  _globals['_ERASURERECEIPT']._serialized_end=1707
-  _globals['_DELETESESSIONREQUEST']._serialized_start=1709
-  _globals['_DELETESESSIONREQUEST']._serialized_end=1804
-  _globals['_DELETESESSIONRESPONSE']._serialized_start=1806
-  _globals['_DELETESESSIONRESPONSE']._serialized_end=1877
-  _globals['_FORGETMESSAGEREQUEST']._serialized_start=1879
-  _globals['_FORGETMESSAGEREQUEST']._serialized_end=1994
-  _globals['_FORGETMESSAGERESPONSE']._serialized_start=1996
-  _globals['_FORGETMESSAGERESPONSE']._serialized_end=2067
-  _globals['_FORGETUSERREQUEST']._serialized_start=2069
-  _globals['_FORGETUSERREQUEST']._serialized_end=2141
-  _globals['_FORGETUSERRESPONSE']._serialized_start=2143
-  _globals['_FORGETUSERRESPONSE']._serialized_end=2211
-  _globals['_ARCHIVEDSESSION']._serialized_start=2214
-  _globals['_ARCHIVEDSESSION']._serialized_end=2352
-  _globals['_CALIBRATION']._serialized_start=2354
-  _globals['_CALIBRATION']._serialized_end=2415
-  _globals['_ARCHIVERECORD']._serialized_start=2418
-  _globals['_ARCHIVERECORD']._serialized_end=2936
-  _globals['_EXPORTREQUEST']._serialized_start=2938
-  _globals['_EXPORTREQUEST']._serialized_end=3025
-  _globals['_EXPORTRESPONSE']._serialized_start=3027
-  _globals['_EXPORTRESPONSE']._serialized_end=3105
-  _globals['_IMPORTREQUEST']._serialized_start=3107
-  _globals['_IMPORTREQUEST']._serialized_end=3214
-  _globals['_IMPORTRESPONSE']._serialized_start=3216
-  _globals['_IMPORTRESPONSE']._serialized_end=3305
-  _globals['_WATCHREQUEST']._serialized_start=3307
-  _globals['_WATCHREQUEST']._serialized_end=3393
-  _globals['_WATCHRESPONSE']._serialized_start=3396
-  _globals['_WATCHRESPONSE']._serialized_end=3576
-  _globals['_SESSIONSERVICE']._serialized_start=3837
-  _globals['_SESSIONSERVICE']._serialized_end=4590
+  _globals['_USER']._serialized_start=1356
+  _globals['_USER']._serialized_end=1451
+  _globals['_LISTUSERSREQUEST']._serialized_start=1453
+  _globals['_LISTUSERSREQUEST']._serialized_end=1553
+  _globals['_LISTUSERSRESPONSE']._serialized_start=1555
+  _globals['_LISTUSERSRESPONSE']._serialized_end=1635
+  _globals['_GETUSAGEREQUEST']._serialized_start=1637
+  _globals['_GETUSAGEREQUEST']._serialized_end=1673
+  _globals['_NAMESPACEUSAGE']._serialized_start=1675
+  _globals['_NAMESPACEUSAGE']._serialized_end=1742
+  _globals['_NAMESPACEQUOTA']._serialized_start=1744
+  _globals['_NAMESPACEQUOTA']._serialized_end=1811
+  _globals['_GETUSAGERESPONSE']._serialized_start=1813
+  _globals['_GETUSAGERESPONSE']._serialized_end=1923
+  _globals['_SETPOLICYREQUEST']._serialized_start=1925
+  _globals['_SETPOLICYREQUEST']._serialized_end=2045
+  _globals['_SETPOLICYRESPONSE']._serialized_start=2047
+  _globals['_SETPOLICYRESPONSE']._serialized_end=2112
+  _globals['_ERASURERECEIPT']._serialized_start=2115
+  _globals['_ERASURERECEIPT']._serialized_end=2276
+  _globals['_DELETESESSIONREQUEST']._serialized_start=2278
+  _globals['_DELETESESSIONREQUEST']._serialized_end=2373
+  _globals['_DELETESESSIONRESPONSE']._serialized_start=2375
+  _globals['_DELETESESSIONRESPONSE']._serialized_end=2446
+  _globals['_FORGETMESSAGEREQUEST']._serialized_start=2448
+  _globals['_FORGETMESSAGEREQUEST']._serialized_end=2563
+  _globals['_FORGETMESSAGERESPONSE']._serialized_start=2565
+  _globals['_FORGETMESSAGERESPONSE']._serialized_end=2636
+  _globals['_FORGETUSERREQUEST']._serialized_start=2638
+  _globals['_FORGETUSERREQUEST']._serialized_end=2710
+  _globals['_FORGETUSERRESPONSE']._serialized_start=2712
+  _globals['_FORGETUSERRESPONSE']._serialized_end=2780
+  _globals['_ARCHIVEDSESSION']._serialized_start=2783
+  _globals['_ARCHIVEDSESSION']._serialized_end=2921
+  _globals['_CALIBRATION']._serialized_start=2923
+  _globals['_CALIBRATION']._serialized_end=2984
+  _globals['_ARCHIVERECORD']._serialized_start=2987
+  _globals['_ARCHIVERECORD']._serialized_end=3505
+  _globals['_EXPORTREQUEST']._serialized_start=3507
+  _globals['_EXPORTREQUEST']._serialized_end=3594
+  _globals['_EXPORTRESPONSE']._serialized_start=3596
+  _globals['_EXPORTRESPONSE']._serialized_end=3674
+  _globals['_IMPORTREQUEST']._serialized_start=3676
+  _globals['_IMPORTREQUEST']._serialized_end=3783
+  _globals['_IMPORTRESPONSE']._serialized_start=3785
+  _globals['_IMPORTRESPONSE']._serialized_end=3874
+  _globals['_WATCHREQUEST']._serialized_start=3876
+  _globals['_WATCHREQUEST']._serialized_end=3962
+  _globals['_WATCHRESPONSE']._serialized_start=3965
+  _globals['_WATCHRESPONSE']._serialized_end=4145
+  _globals['_SESSIONSERVICE']._serialized_start=4406
+  _globals['_SESSIONSERVICE']._serialized_end=5316
 # @@protoc_insertion_point(module_scope)

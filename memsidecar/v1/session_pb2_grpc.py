@@ -47,6 +47,16 @@ class SessionServiceStub:
                 request_serializer=memsidecar_dot_v1_dot_session__pb2.GetSessionRequest.SerializeToString,
                 response_deserializer=memsidecar_dot_v1_dot_session__pb2.GetSessionResponse.FromString,
                 _registered_method=True)
+        self.ListUsers = channel.unary_unary(
+                '/memsidecar.v1.SessionService/ListUsers',
+                request_serializer=memsidecar_dot_v1_dot_session__pb2.ListUsersRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_session__pb2.ListUsersResponse.FromString,
+                _registered_method=True)
+        self.GetUsage = channel.unary_unary(
+                '/memsidecar.v1.SessionService/GetUsage',
+                request_serializer=memsidecar_dot_v1_dot_session__pb2.GetUsageRequest.SerializeToString,
+                response_deserializer=memsidecar_dot_v1_dot_session__pb2.GetUsageResponse.FromString,
+                _registered_method=True)
         self.SetPolicy = channel.unary_unary(
                 '/memsidecar.v1.SessionService/SetPolicy',
                 request_serializer=memsidecar_dot_v1_dot_session__pb2.SetPolicyRequest.SerializeToString,
@@ -99,6 +109,20 @@ class SessionServiceServicer:
 
     def GetSession(self, request, context):
         """Reads one session. For an unknown session the response has no `session`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUsers(self, request, context):
+        """Lists the users of a namespace: those that own at least one session, fact or document.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetUsage(self, request, context):
+        """Reads what a namespace stores, and the limits of its quota. An unknown namespace stores nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -178,6 +202,16 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.GetSession,
                     request_deserializer=memsidecar_dot_v1_dot_session__pb2.GetSessionRequest.FromString,
                     response_serializer=memsidecar_dot_v1_dot_session__pb2.GetSessionResponse.SerializeToString,
+            ),
+            'ListUsers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUsers,
+                    request_deserializer=memsidecar_dot_v1_dot_session__pb2.ListUsersRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_session__pb2.ListUsersResponse.SerializeToString,
+            ),
+            'GetUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUsage,
+                    request_deserializer=memsidecar_dot_v1_dot_session__pb2.GetUsageRequest.FromString,
+                    response_serializer=memsidecar_dot_v1_dot_session__pb2.GetUsageResponse.SerializeToString,
             ),
             'SetPolicy': grpc.unary_unary_rpc_method_handler(
                     servicer.SetPolicy,
@@ -272,6 +306,60 @@ class SessionService:
             '/memsidecar.v1.SessionService/GetSession',
             memsidecar_dot_v1_dot_session__pb2.GetSessionRequest.SerializeToString,
             memsidecar_dot_v1_dot_session__pb2.GetSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUsers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SessionService/ListUsers',
+            memsidecar_dot_v1_dot_session__pb2.ListUsersRequest.SerializeToString,
+            memsidecar_dot_v1_dot_session__pb2.ListUsersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/memsidecar.v1.SessionService/GetUsage',
+            memsidecar_dot_v1_dot_session__pb2.GetUsageRequest.SerializeToString,
+            memsidecar_dot_v1_dot_session__pb2.GetUsageResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -11,8 +11,8 @@ from memsidecar.v1.message_pb2 import SCOPE_NAMESPACE, SCOPE_SESSION
 from tests.access.calls import SESSION, minimal
 
 READING = (
-    "GetAll GetRecent GetByRole Search Count BuildContext ListSessions GetSession Watch ListFacts ListArtifacts "
-    "ListDocuments SearchDocuments GetSummary GetPatterns"
+    "GetAll GetRecent GetByRole Search Count BuildContext ListSessions GetSession ListUsers GetUsage Watch ListFacts "
+    "ListArtifacts ListDocuments SearchDocuments GetSummary GetPatterns"
 )
 WRITING = (
     "Add AddBatch AddStream StoreInteraction Annotate ReportUsage Prune SetPolicy PutFacts PutArtifact PutDocument "

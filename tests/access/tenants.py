@@ -254,6 +254,12 @@ _BUILDERS: dict[str, Callable[[StepRequest], Proto | list[Proto]]] = {
         page_size=1 + request.step.thing,
     ),
     "GetSession": lambda request: session.GetSessionRequest(**request.scope_ids),
+    "ListUsers": lambda request: session.ListUsersRequest(
+        namespace=request.tenant.namespace,
+        user_id_prefix=request.step.user_id[:1] if request.step.way else "",
+        page_size=1 + request.step.thing,
+    ),
+    "GetUsage": lambda request: session.GetUsageRequest(namespace=request.tenant.namespace),
     "SetPolicy": _policy,
     "DeleteSession": lambda request: session.DeleteSessionRequest(**request.scope_ids, dry_run=request.step.way > 1),
     "ForgetMessage": lambda request: session.ForgetMessageRequest(
@@ -289,6 +295,8 @@ READS = {
     "Count": [(0, 0), (0, 1)],
     "GetSession": [(0, 0)],
     "ListSessions": [(0, 0), (3, 1)],
+    "ListUsers": [(3, 0), (3, 1)],
+    "GetUsage": [(0, 0)],
     "Search": [(mode, (mode + turn) % 4) for mode in range(4) for turn in (0, 1, 2)],
     "BuildContext": [(0, way) for way in range(3)],
     "ListFacts": [(0, 0)],

@@ -116,6 +116,7 @@ SHORT_MODULES: dict[str, str] = {
     "mcp_server/sidecar_main.py": "an entry point of its own: python -m",
     "stores/message_encoding.py": "shared by both journals",
     "stores/volatile/bookkeeping.py": "as in the other journal",
+    "stores/volatile/users.py": "as in the other journal",
 }
 ROOT_INIT = "__init__.py"  # holds the version
 

@@ -214,6 +214,13 @@ _READS: dict[str, dict[str, Field]] = {
         "page_size": LIMIT,
         "page_token": PAGE_TOKEN,
     },
+    "ListUsers": {
+        "namespace": OPTIONAL_ID,
+        "user_id_prefix": OPTIONAL_ID,
+        "page_size": LIMIT,
+        "page_token": PAGE_TOKEN,
+    },
+    "GetUsage": {"namespace": OPTIONAL_ID},
     "GetSession": SCOPE,
     "Watch": {
         "namespace": OPTIONAL_ID,

@@ -70,6 +70,8 @@ def _sessions(session_id: str) -> dict[str, Proto]:
     return {
         "ListSessions": session.ListSessionsRequest(),
         "GetSession": session.GetSessionRequest(session_id=session_id),
+        "ListUsers": session.ListUsersRequest(),
+        "GetUsage": session.GetUsageRequest(),
         "SetPolicy": session.SetPolicyRequest(
             session_id=session_id, policy=session.SessionPolicy(auto_prune_tokens=1_000_000)
         ),

@@ -24,6 +24,7 @@ REQUEST_TYPES: dict[str, Any] = {
     "Search": memory.SearchRequest,
     "Search by substring": memory.SearchRequest,
     "ListSessions": session.ListSessionsRequest,
+    "ListUsers": session.ListUsersRequest,
     "ListDocuments": knowledge.ListDocumentsRequest,
     "ListFacts": knowledge.ListFactsRequest,
     "ListArtifacts": knowledge.ListArtifactsRequest,
@@ -33,6 +34,7 @@ FIRST_PAGES: dict[str, dict[str, Any]] = {
     "Search": SEARCH,
     "Search by substring": SEARCH | {"mode": memory.SEARCH_MODE_SUBSTRING},
     "ListSessions": {"page_size": 2},
+    "ListUsers": {"page_size": 2},
     "ListDocuments": {"session_id": "paged", "page_size": 2},
     "ListFacts": {"session_id": "paged", "page_size": 2},
     "ListArtifacts": {"session_id": "paged", "page_size": 2},
@@ -46,6 +48,7 @@ def paged(sidecar: SidecarProcess) -> Iterator[Client]:
             for number in range(5):
                 client.add(session_id, f"hello {number}", user_id="owner")
         for number in range(5):
+            client.add(f"of user {number}", "hello", user_id=f"owner {number}")
             request = valid_request("PutDocument", "paged")
             set_field(request, "document.id", f"document {number}")
             send(client, "PutDocument", request)
@@ -115,6 +118,7 @@ CHANGED: dict[str, list[dict[str, Any]]] = {
     "Search": _OTHER_SEARCH,
     "Search by substring": _OTHER_SEARCH,
     "ListSessions": [{"namespace": "other"}, {"user_id": "owner"}],
+    "ListUsers": [{"namespace": "other"}, {"user_id_prefix": "owner"}],
     "ListDocuments": _OTHER_SESSION,
     "ListFacts": [*_OTHER_SESSION, {"types": [1]}, {"include_history": True}],
     "ListArtifacts": _OTHER_SESSION,

@@ -15,7 +15,7 @@ from memsidecar.v1 import session_pb2 as session
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.limits.refusals import Refused, refused
 from tests.support.process import SidecarProcess
-from tests.support.waiting import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS, until
 
 TOKEN = new_token()
 METADATA = (("authorization", f"Bearer {TOKEN.text}"),)
@@ -46,6 +46,11 @@ class QuotaSidecar:
         request: Any = memory.CountRequest(session_id="s", namespace=namespace)
         answer = self.client.memory.Count(request, timeout=SECONDS, metadata=METADATA)
         return int(answer.stats.message_count)
+
+    def usage(self, namespace: str) -> session.GetUsageResponse:
+        request = session.GetUsageRequest(namespace=namespace)
+        answer: session.GetUsageResponse = self.client.sessions.GetUsage(request, timeout=SECONDS, metadata=METADATA)
+        return answer
 
     def erase(self, namespace: str, session_id: str = "s") -> None:
         request = session.DeleteSessionRequest(session_id=session_id, namespace=namespace)
@@ -86,6 +91,20 @@ def test_bytes(quota_sidecar: QuotaSidecar) -> None:
     assert quota_sidecar.add("bytes", content="x" * 6000) is None
     assert_exceeded(quota_sidecar.add("bytes", content="x" * 6000), "bytes", 8192)
     assert quota_sidecar.add("bytes", content="x" * 100) is None
+
+
+def test_the_quota_is_read_beside_the_usage_that_it_limits(quota_sidecar: QuotaSidecar) -> None:
+    assert quota_sidecar.usage("unknown").quota == session.NamespaceQuota(sessions=2, messages=5, bytes=8192)
+    while (found := quota_sidecar.add("read")) is None:
+        pass
+    assert_exceeded(found, "messages", 5)
+    answer = quota_sidecar.usage("read")
+    assert (answer.usage.sessions, answer.usage.messages, answer.quota.messages) == (1, 5, 5)
+    assert 0 < answer.usage.bytes < answer.quota.bytes
+    quota_sidecar.set_quotas("[quotas.read]\nmessages = 7\nbytes = 0")
+    expected = session.NamespaceQuota(sessions=2, messages=7)
+    until(lambda: quota_sidecar.usage("read").quota == expected, "the quota is that of the access file")
+    quota_sidecar.set_quotas("")
 
 
 def test_a_batch_is_refused_as_a_whole(quota_sidecar: QuotaSidecar) -> None:

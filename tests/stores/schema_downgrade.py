@@ -6,7 +6,7 @@ import zlib
 from contextlib import closing
 from pathlib import Path
 
-from memsidecar.stores.sqlite.migrations import VERSION_3, VERSION_4, VERSION_5, VERSION_6
+from memsidecar.stores.sqlite.migrations import VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7
 from memsidecar.stores.sqlite.schema import id_hash
 
 VERSION_2 = """
@@ -85,7 +85,12 @@ _TRIGGER_2, _TRIGGER_4 = (migration[migration.index("CREATE TRIGGER") :] for mig
 _VIEW_2 = VERSION_2[VERSION_2.index("CREATE VIEW") : VERSION_2.index("CREATE TRIGGER")]
 _INDEXES_3 = VERSION_3[VERSION_3.index("CREATE INDEX") : VERSION_3.index("ALTER TABLE")]
 
-TO_VERSION_6 = """
+TO_VERSION_7 = """
+DROP INDEX session_users;
+PRAGMA user_version = 7;
+"""
+TO_VERSION_6 = f"""
+{TO_VERSION_7}
 DROP TABLE erased_messages;
 DROP TABLE tombstones;
 ALTER TABLE documents DROP COLUMN layout;
@@ -164,6 +169,11 @@ def downgrade_to_version_5(folder: Path) -> None:
 def downgrade_to_version_6(folder: Path) -> None:
     """Convert the file to the version before events of records."""
     _downgrade(folder, TO_VERSION_6, VERSION_2 + VERSION_3 + VERSION_4 + VERSION_5 + VERSION_6)
+
+
+def downgrade_to_version_7(folder: Path) -> None:
+    """Convert the file to the version without the index of users."""
+    _downgrade(folder, TO_VERSION_7, VERSION_2 + VERSION_3 + VERSION_4 + VERSION_5 + VERSION_6 + VERSION_7)
 
 
 def _downgrade(folder: Path, script: str, migrations: str) -> None:

@@ -53,6 +53,7 @@ from memsidecar.stores.contract import (
     UpdateMessage,
     UpdateWindow,
     UpdateWindowExclusive,
+    UserQuery,
 )
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.volatile.journal import VolatileJournal
@@ -486,6 +487,17 @@ class Differential(RuleBasedStateMachine):
         # Sessions of one group share their time on disk, so only the order of times is promised.
         assert sorted(head.key for head in disk) == sorted(head.key for head in ram)
         assert [head.last_active_us for head in disk] == sorted((head.last_active_us for head in disk), reverse=True)
+
+    @invariant()
+    def users_agree(self) -> None:
+        for query in (
+            UserQuery("n"),
+            UserQuery("n", prefix="b"),
+            UserQuery("n", limit=1),
+            UserQuery("n", after_id="ann"),
+        ):
+            disk, ram = ([user[:2] for user in journal.users(query)] for journal in (self.disk, self.ram))
+            assert disk == ram
 
     @invariant()
     def exchange_ends_agree(self) -> None:

@@ -46,6 +46,7 @@ from tests.stores.schema_downgrade import (
     downgrade_to_version_4,
     downgrade_to_version_5,
     downgrade_to_version_6,
+    downgrade_to_version_7,
     statements_of,
 )
 
@@ -104,7 +105,7 @@ def test_the_lock_is_released_after_a_refused_start(folder: Path) -> None:
         assert len(contents(journal)) == 200
 
 
-@pytest.mark.parametrize("pragma", ["user_version = 0", "user_version = 7", "application_id = 99"])
+@pytest.mark.parametrize("pragma", ["user_version = 0", f"user_version = {migrations.NEWEST}", "application_id = 99"])
 def test_another_programs_file_is_refused_and_not_changed(folder: Path, pragma: str) -> None:
     folder.mkdir()
     with closing(sqlite3.connect(folder / "journal.db")) as foreign:
@@ -241,7 +242,9 @@ def check_every_table(folder: Path, last_lsn: int) -> None:
     assert examine(folder) == []
 
 
-@pytest.mark.parametrize("downgrade", [downgrade_to_version_4, downgrade_to_version_5, downgrade_to_version_6])
+@pytest.mark.parametrize(
+    "downgrade", [downgrade_to_version_4, downgrade_to_version_5, downgrade_to_version_6, downgrade_to_version_7]
+)
 def test_a_migration_keeps_all_rows(folder: Path, downgrade: Callable[[Path], None]) -> None:
     fill_every_table(folder)
     with opened(folder) as journal:

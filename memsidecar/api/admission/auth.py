@@ -34,6 +34,8 @@ ROLES: dict[str, AccessRole] = {
     "Clear": _ADMIN,
     "ListSessions": _READ,
     "GetSession": _READ,
+    "ListUsers": _READ,
+    "GetUsage": _READ,
     "SetPolicy": _WRITE,
     "DeleteSession": _ADMIN,
     "ForgetMessage": _ADMIN,

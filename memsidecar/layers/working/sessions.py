@@ -1,4 +1,4 @@
-"""Sessions: list, delete, auto-prune policies, token budgets."""
+"""Sessions: list, delete, users, usage, auto-prune policies, token budgets."""
 
 import logging
 import threading
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memsidecar.domain.errors import PermissionDenied, SidecarError
+from memsidecar.domain.quota import Usage
 from memsidecar.domain.retention import KEEP_ALL, Retention
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.layers.working.prune import Pruner
@@ -22,6 +23,8 @@ from memsidecar.stores.contract import (
     PendingCommand,
     SessionQuery,
     SetPolicy,
+    UserActivity,
+    UserQuery,
     submit_and_wait,
 )
 
@@ -39,6 +42,12 @@ class Sessions:
 
     def get(self, key: SessionKey, user_id: str) -> SessionHead | None:
         return self.reader.head(key, user_id)
+
+    def users(self, page: UserQuery) -> Sequence[UserActivity]:
+        return self.journal.users(page)
+
+    def usage(self, namespace: str) -> Usage:
+        return self.journal.usage(namespace)
 
     def forget_command(self, key: SessionKey, user_id: str, message_ids: Sequence[str]) -> ForgetMessages:
         """Return the command that erases messages with all that rests on them alone."""

@@ -131,6 +131,7 @@ from memsidecar.stores.contract.records import (
     UpsertRecords,
 )
 from memsidecar.stores.contract.retention import ExpiredMessages, ExpiryQuery, RetentionReader
+from memsidecar.stores.contract.users import UserActivity, UserQuery, UserReader
 
 __all__ = [
     "ANY_SIZE",
@@ -247,6 +248,9 @@ __all__ = [
     "UpdateWindow",
     "UpdateWindowExclusive",
     "UpsertRecords",
+    "UserActivity",
+    "UserQuery",
+    "UserReader",
     "VersionConflict",
     "WindowUpdated",
     "submit_and_wait",

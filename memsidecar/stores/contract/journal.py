@@ -19,6 +19,7 @@ from memsidecar.stores.contract.erasure import Erasure, ErasureCounts
 from memsidecar.stores.contract.events import EventPage, LogListener
 from memsidecar.stores.contract.records import Record, RecordKind, RecordQuery
 from memsidecar.stores.contract.retention import RetentionReader
+from memsidecar.stores.contract.users import UserReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +273,7 @@ class Journal(
     JournalWriter,
     CommitNotifier,
     SessionReader,
+    UserReader,
     MessageReader,
     ChangeFeed,
     EventFeed,

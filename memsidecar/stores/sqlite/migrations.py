@@ -8,6 +8,7 @@ from memsidecar.stores.sqlite.schema import (
     NEW_MESSAGES,
     OWNERS,
     RECORD_INDEXES,
+    SESSION_USERS,
     TABLES,
     TOMBSTONES,
     id_hash,
@@ -98,7 +99,7 @@ INSERT INTO dead_letters SELECT replace(task, 'semantic.facts', 'semantic.facts.
   FROM dead_letters WHERE task = 'semantic.facts' OR task LIKE 'semantic.facts/%';
 {TOMBSTONES}{OWNERS}{ERASED_MESSAGES}"""
 
-RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION, HASH_VERSION, ARCHIVE_VERSION = 3, 4, 5, 6, 7
+RECORDS_VERSION, BYTES_VERSION, NAMES_VERSION, HASH_VERSION, ARCHIVE_VERSION, USERS_VERSION = 3, 4, 5, 6, 7, 8
 # Each migration makes its version out of the one before it. Version 1 was changed in place during development: its
 # number does not tell which tables a file has, so it cannot be read.
 MIGRATIONS = {
@@ -107,6 +108,7 @@ MIGRATIONS = {
     NAMES_VERSION: VERSION_5,
     HASH_VERSION: VERSION_6,
     ARCHIVE_VERSION: VERSION_7,
+    USERS_VERSION: SESSION_USERS,
 }
 OLDEST, NEWEST = min(MIGRATIONS) - 1, max(MIGRATIONS)
 

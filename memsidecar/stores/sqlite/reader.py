@@ -189,7 +189,7 @@ class Reader:
     def sessions(self, query: SessionQuery) -> list[SessionHead]:
         conditions, parameters = ["s.namespace = ?"], [query.namespace]
         if query.user_id:
-            conditions.append("s.user_id = ?")
+            conditions.append("s.user_id = ? AND s.user_id <> ''")
             parameters.append(query.user_id)
         after = query.after or (_MAX_INTEGER, "")
         with self.snapshot() as connection:

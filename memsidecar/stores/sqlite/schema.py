@@ -34,6 +34,8 @@ of its first body, so that no row id is used again, and the next row id of a tex
 (Row ids from earlier versions are smaller, and were used again.) Its indexes serve, in this order, conflicts, listings
 from the newest on, and erasures by source session.
 
+`session_users` finds the users of a namespace, and the sessions of a user, without a read of the others.
+
 `tombstones` says what was forgotten, without its names (`stores.tombstones`). Its row of kind 0 is the key.
 
 `bytes` is what a row counts for its namespace's quota (`stores.message_encoding`). It is written with the row, so that
@@ -70,6 +72,7 @@ CREATE INDEX record_conflict_keys ON records(namespace, session_id, user_id, kin
 CREATE INDEX record_times ON records(namespace, session_id, user_id, kind, time_us, id, until_us);
 CREATE INDEX record_sources ON records(namespace, source) WHERE source <> '';
 """
+SESSION_USERS = "CREATE INDEX session_users ON sessions(namespace, user_id) WHERE user_id <> '';\n"
 TOMBSTONES = """\
 CREATE TABLE tombstones(
   namespace TEXT NOT NULL, kind INTEGER NOT NULL, digest BLOB NOT NULL, time_us INTEGER NOT NULL,
@@ -165,7 +168,7 @@ CREATE TABLE records(
   first_lsn INTEGER NOT NULL DEFAULT 0,
   UNIQUE(namespace, session_id, user_id, kind, id)
 );
-{RECORD_INDEXES}{TOMBSTONES}{OWNERS}{NEW_MESSAGES}{ERASED_MESSAGES}"""
+{RECORD_INDEXES}{TOMBSTONES}{OWNERS}{NEW_MESSAGES}{ERASED_MESSAGES}{SESSION_USERS}"""
 
 SESSION_BYTES = """(SELECT coalesce(sum(length(l.body) + coalesce(length(l.vector), 0)), 0)
   FROM messages m JOIN log l ON l.lsn = m.lsn WHERE m.session = sessions.row_id)"""

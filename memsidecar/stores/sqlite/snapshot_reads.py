@@ -30,10 +30,13 @@ from memsidecar.stores.contract import (
     RecordQuery,
     Scope,
     StoredDocument,
+    UserActivity,
+    UserQuery,
 )
 from memsidecar.stores.sqlite import archive, change_feed, documents, events, record_rows, retention
 from memsidecar.stores.sqlite.bookkeeping import find_calibrated_models, find_dead_letters
 from memsidecar.stores.sqlite.erase import read_erasure_counts
+from memsidecar.stores.sqlite.users import list_users
 
 T = TypeVar("T")
 
@@ -49,6 +52,9 @@ class SnapshotReads(ABC):
 
     def erasure_counts(self, command: Erasure) -> ErasureCounts:
         return self._read(lambda snapshot: read_erasure_counts(snapshot, command))
+
+    def users(self, query: UserQuery) -> Sequence[UserActivity]:
+        return self._read(lambda snapshot: list_users(snapshot, query))
 
     def sequences_at(self, places: Sequence[tuple[SessionHead, int]]) -> Sequence[int]:
         return self._read(lambda snapshot: change_feed.find_sequences_at(snapshot, places))

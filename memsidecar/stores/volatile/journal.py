@@ -44,9 +44,11 @@ from memsidecar.stores.contract import (
     Scope,
     SessionQuery,
     StoredDocument,
+    UserActivity,
+    UserQuery,
 )
 from memsidecar.stores.listeners import Listeners
-from memsidecar.stores.volatile import archive, change_feed, retention
+from memsidecar.stores.volatile import archive, change_feed, retention, users
 from memsidecar.stores.volatile.events import changes_since
 from memsidecar.stores.volatile.imports import apply_import
 from memsidecar.stores.volatile.state import JournalState
@@ -122,6 +124,10 @@ class VolatileJournal:
             heads = [state.head(session) for session in state.sessions.values()]
         listed = [head for head in heads if _is_listed(head, query)]
         return sorted(listed, key=_activity, reverse=True)[: query.limit]
+
+    def users(self, query: UserQuery) -> Sequence[UserActivity]:
+        with self._opened() as state:
+            return users.list_users(state, query)
 
     def default_policies(self) -> Mapping[str, Policy]:
         with self._opened() as state:

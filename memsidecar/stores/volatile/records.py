@@ -139,6 +139,9 @@ class RecordTable:
     def owners(self) -> set[Owner]:
         return {name.owner for name in self._records}
 
+    def owners_of_kind(self, kind: RecordKind) -> set[Owner]:
+        return {name.owner for name in self._records if name.kind == kind}
+
     def _of(self, owner: Owner, kind: RecordKind) -> Iterator[Record]:
         return (record for name, record in self._records.items() if name[:2] == (owner, kind))
 
