@@ -144,6 +144,10 @@ _COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
         "List the sessions of a namespace, the most recently active first.",
         loader("memsidecar.cli.session_commands", "sessions"),
     ),
+    "users": (
+        "List the users of a namespace: those that own sessions, facts or documents.",
+        loader("memsidecar.cli.session_commands", "users"),
+    ),
     "show": (
         "Print the messages of a session, oldest first.",
         loader("memsidecar.cli.session_commands", "show"),

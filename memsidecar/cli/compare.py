@@ -35,8 +35,9 @@ MAX_SEARCHED_SESSIONS = 50
 MAX_REPORTED = 50
 MAX_VALUE_CHARACTERS = 300
 EXPORT_SECONDS = 24 * 3_600.0
-_NOT_COMPARED = ("namespace", "watermarks", "computedAt")
-"Besides the namespace, what follows from the progress of background tasks, and not from what is stored."
+_NOT_COMPARED = ("namespace", "quota", "bytes", "watermarks", "computedAt")
+"""Besides the namespace and its quota, what follows from the progress of background tasks, and not from what is stored.
+Patterns and summaries are some of the bytes."""
 _PAGE_TOKEN = "nextPageToken"
 "Two sidecars have tokens of their own. Whether there is one must be equal."
 
@@ -108,8 +109,10 @@ class Comparison:
             yield from self._session(session.session_id)
             if at < MAX_SEARCHED_SESSIONS:
                 yield from self._searches(session)
+        yield from self._pages("ListUsers", sessions.ListUsersRequest)
         for user_id in sorted(users):
             yield from self._user(user_id)
+        yield from self._single("GetUsage", sessions.GetUsageRequest)
         yield from self._pages("ListDocuments", knowledge.ListDocumentsRequest)
         yield from self._document_search()
 

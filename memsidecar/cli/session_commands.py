@@ -1,4 +1,4 @@
-"""`memsidecar sessions`, `show` and `stats`."""
+"""`memsidecar sessions`, `users`, `show` and `stats`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ _SESSION_COLUMNS = (
     Column("tokens", is_number=True),
     Column("last active", FAINT),
 )
+_USER_COLUMNS = (Column("user", "bold", is_cut=True), Column("sessions", is_number=True), Column("last active", FAINT))
+_USAGE_COLUMNS = (
+    Column("resource"),
+    Column("stored", is_number=True),
+    Column("limit", is_number=True),
+    Column("used", is_number=True),
+)
+_QUOTA_RESOURCES = ("sessions", "messages", "bytes")
 
 
 @click.command(
@@ -58,6 +66,35 @@ def _session_row(each: session.Session) -> tuple[str, ...]:
         f"{stats.tokens:,}",
         local_time(each.last_active),
     )
+
+
+@click.command(
+    cls=SidecarCommand,
+    examples=(
+        "memsidecar users",
+        "memsidecar users --prefix an --limit 5",
+        "memsidecar users --namespace default --limit 0 | wc -l",
+    ),
+)
+@click.option("--prefix", default="", metavar="PREFIX", help="Users whose id begins with this only.")
+@limit_option(50, "users")
+@with_sidecar
+def users(calls: SidecarCalls, output: Output, prefix: str, limit: int) -> None:
+    """List the users of a namespace: those that own sessions, facts or documents.
+
+    They are in the order of their ids.
+    """
+    request = session.ListUsersRequest(namespace=calls.namespace, user_id_prefix=prefix)
+    found = list(calls.items("ListUsers", request, "users", limit))
+    output.items(found, _USER_COLUMNS, _user_row)
+    if not found:
+        output.note(f"there is no {'such ' if prefix else ''}user in namespace {calls.namespace}")
+    elif len(found) == limit:
+        output.note(f"These are the first {limit}: give --limit for more.")
+
+
+def _user_row(each: session.User) -> tuple[str, ...]:
+    return each.user_id, f"{each.session_count:,}", local_time(each.last_active)
 
 
 @click.command(
@@ -125,13 +162,22 @@ def _scalar(value: Any) -> str:
 
 
 @click.command(
-    cls=SidecarCommand, examples=("memsidecar stats", "memsidecar stats trip", "memsidecar stats --user ann")
+    cls=SidecarCommand,
+    examples=(
+        "memsidecar stats",
+        "memsidecar stats --namespace default --table",
+        "memsidecar stats trip",
+        "memsidecar stats --user ann",
+    ),
 )
 @click.argument("session_id", metavar="[SESSION]", required=False)
 @user_option("Sessions of this user only; with SESSION its owner.")
 @with_sidecar
 def stats(calls: SidecarCalls, output: Output, session_id: str | None, user: str) -> int | None:
-    """Count the messages and tokens of a session, or of all sessions of a user or of the namespace."""
+    """Count the messages and tokens of a session, or of all sessions of a user or of the namespace.
+
+    For a namespace it also prints what is stored, beside the quota.
+    """
     if session_id is None:
         _print_totals(calls, output, user)
         return None
@@ -168,9 +214,9 @@ def _print_session(output: Output, found: session.Session) -> None:
 def _print_totals(calls: SidecarCalls, output: Output, user: str) -> None:
     request = session.ListSessionsRequest(namespace=calls.namespace, user_id=user)
     totals = Counter[str]()
-    users = set()
+    user_ids = set()
     for each in calls.items("ListSessions", request, "sessions", 0):
-        users.add(each.user_id)
+        user_ids.add(each.user_id)
         totals.update(
             sessions=1,
             messages=each.stats.message_count,
@@ -179,10 +225,24 @@ def _print_totals(calls: SidecarCalls, output: Output, user: str) -> None:
             unindexed=each.stats.last_sequence - each.watermarks.get(INDEX_TASK, each.stats.last_sequence),
         )
     names = ("sessions", "messages", "pruned", "tokens", "unindexed")
-    counts = {"users": len(users - {""}), **{name: totals[name] for name in names}}
+    counts = {"users": len(user_ids - {""}), **{name: totals[name] for name in names}}
+    usage = None if user else calls.call("GetUsage", session.GetUsageRequest(namespace=calls.namespace))
     if output.is_json:
         record = Struct()
-        record.update(counts)
+        record.update(
+            counts if usage is None else {**counts, "usage": _amounts(usage.usage), "quota": _amounts(usage.quota)}
+        )
         output.record(record)
-    else:
-        output.table([Column(name, is_number=True) for name in counts], [[f"{count:,}" for count in counts.values()]])
+        return
+    output.table([Column(name, is_number=True) for name in counts], [[f"{count:,}" for count in counts.values()]])
+    if usage is not None:
+        output.table(_USAGE_COLUMNS, [_usage_row(usage, resource) for resource in _QUOTA_RESOURCES])
+
+
+def _amounts(amounts: session.NamespaceUsage | session.NamespaceQuota) -> dict[str, int]:
+    return {resource: getattr(amounts, resource) for resource in _QUOTA_RESOURCES}
+
+
+def _usage_row(found: session.GetUsageResponse, resource: str) -> tuple[str, ...]:
+    stored, limit = getattr(found.usage, resource), getattr(found.quota, resource)
+    return resource, f"{stored:,}", f"{limit:,}" if limit else "none", f"{stored / limit:.0%}" if limit else ""

@@ -11,11 +11,13 @@ import pytest
 
 from memsidecar.v1.session_pb2 import ListSessionsRequest
 from tests.cli.commands import HOSTILE, WIDE, CommandLine
+from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 
 TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m|[\r\n]")
 READS = [
     ("sessions",),
+    ("users",),
     ("show", "trip"),
     ("search", "title"),
     ("context", "trip"),
@@ -31,6 +33,28 @@ def test_sessions_are_listed_newest_first(memory: CommandLine) -> None:
     listed = memory.lines("sessions")
     assert [each["sessionId"] for each in listed] == ["bobs", "draft", "other", "trip"]
     assert [each["sessionId"] for each in memory.lines("sessions", "--user", "ann")] == ["other", "trip"]
+
+
+def test_users_are_listed_by_id(memory: CommandLine) -> None:
+    assert [(each["userId"], each["sessionCount"]) for each in memory.lines("users")] == [("ann", 2), ("bob", 1)]
+    assert [each["userId"] for each in memory.lines("users", "--prefix", "b")] == ["bob"]
+    assert re.search(r"ann +2 +\d{4}-\d\d-\d\d", memory.table("users"))
+    done = memory.run("users", "--limit", "1")
+    assert done.stdout.count("\n") == 1 and "--limit for more" in done.stderr
+    assert "no such user" in memory.run("users", "--prefix", "x").stderr
+
+
+def test_usage_is_shown_beside_the_quota(memory: CommandLine, tmp_path: Path) -> None:
+    (totals,) = memory.lines("stats")
+    assert (totals["users"], totals["usage"]["sessions"], totals["usage"]["messages"]) == (2, 4, 7)
+    assert totals["usage"]["bytes"] > 100 and totals["quota"] == {"sessions": 0, "messages": 0, "bytes": 0}
+    assert re.search(r"messages +7 +none\b", memory.table("stats"))
+    assert "usage" not in memory.lines("stats", "--user", "ann")[0]
+    with SidecarProcess(tmp_path / "data", "--quota-messages", "8") as sidecar:
+        with sidecar.client() as client:
+            client.add("s", "hello")
+            client.add("s", "hello again")
+        assert re.search(r"messages +2 +8 +25%", CommandLine(sidecar, tmp_path).table("stats"))
 
 
 def test_a_limit_ends_a_listing_and_says_so(memory: CommandLine) -> None:

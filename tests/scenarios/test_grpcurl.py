@@ -35,6 +35,7 @@ _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r'"(score|relevance|keyword|semantic|neighbours|session|recency)": [\d.]+'), r'"\1": <share>'),
     (re.compile(r"\b0\.\d{6,}"), "<share>"),
+    (re.compile(r'"bytes": "\d+"'), '"bytes": "<with the times that are stored>"'),
     (re.compile(r'"cursor": "[^"]+"'), '"cursor": "<cursor>"'),
     (re.compile(r"Message: (context deadline exceeded|Deadline Exceeded)"), "Message: <of the side that was first>"),
     (re.compile(r"[ \t]+"), " "),  # grpcurl sets error details apart with a tab
@@ -114,7 +115,9 @@ def test_the_transcript_lists_describes_adds_reads_finds_and_shows_an_error() ->
     assert {"list", "describe", f"{service}/Add", f"{service}/GetRecent", f"{service}/Search"} <= words
     assert {f"{service}/{name}" for name in ("BuildContext", "Prune")} <= words
     assert {f"memsidecar.v1.KnowledgeService/{name}" for name in KNOWN} <= words
-    assert {f"memsidecar.v1.SessionService/{name}" for name in ("Export", "Import", "Watch")} <= words
+    assert {
+        f"memsidecar.v1.SessionService/{name}" for name in ("ListUsers", "GetUsage", "Export", "Import", "Watch")
+    } <= words
     assert any(step.shown.startswith("ERROR:") and "Details:" in step.shown for step in steps)
 
 
