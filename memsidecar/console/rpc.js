@@ -8,7 +8,9 @@ const ENVELOPE_BYTES = 5;
 
 const METHODS = {
   MemoryService: ["GetAll", "GetRecent", "Search", "Count", "BuildContext"],
-  SessionService: ["ListSessions", "GetSession", "DeleteSession", "ForgetMessage", "ForgetUser", "Watch"],
+  SessionService: [
+    "ListSessions", "GetSession", "ListUsers", "GetUsage", "DeleteSession", "ForgetMessage", "ForgetUser", "Watch",
+  ],
   KnowledgeService: ["ListFacts", "ListArtifacts", "ListDocuments", "SearchDocuments", "GetSummary", "GetPatterns"],
 };
 const SERVICE_OF = new Map(

@@ -3,6 +3,8 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useId } from "./widgets.js";
 
+/** Of a row with a title and a note. */
+export const ROW_HEIGHT = 62;
 const OVERSCAN_ROWS = 6;
 
 /**
@@ -23,9 +25,10 @@ export function VirtualList({ items, rowHeight, row, selected, onSelect, onOpen,
   }, []);
   useLayoutEffect(() => keepPlace(box.current, items, rowHeight, anchor.current), [items, height]);
 
-  const onScroll = () => {
-    setTop(box.current.scrollTop);
-    remember(box.current, items, rowHeight, anchor.current, fromEnd);
+  // The event of a list that was scrolled and then left comes when `box` is empty.
+  const onScroll = ({ currentTarget }) => {
+    setTop(currentTarget.scrollTop);
+    remember(currentTarget, items, rowHeight, anchor.current, fromEnd);
   };
   const selectedIndex = items.findIndex((item) => item.key === selected);
   const move = (index) => {

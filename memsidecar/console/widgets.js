@@ -1,7 +1,8 @@
-// Small parts that several views use: labelled inputs, notices, a reader of pages, a menu of choices.
+// Small parts that several views use: labelled inputs, notices, a reader of pages with its status.
 
 import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { call } from "./rpc.js";
+import { plural } from "./text.js";
 
 let lastId = 0;
 
@@ -97,6 +98,16 @@ export function usePages(method, request, field, dependencies) {
     more: pages.token && !pages.isLoading ? () => read(pages.token, pages.items) : null,
     reload: useCallback(() => setRound((previous) => previous + 1), []),
   };
+}
+
+/** The line below a list that is read page by page: how much is shown, and a button for more. */
+export function ListStatus({ pages, count, noun, empty }) {
+  return html`
+    <p class="status" role="status">
+      ${count ? plural(count, noun) : !pages.isLoading && empty}
+      ${pages.more && html`, <button type="button" class="link" onClick=${pages.more}>load more</button>`}
+      ${pages.isLoading && ", reading…"}
+    </p>`;
 }
 
 /** Call `action` at most once in `milliseconds`, and once more for what arrived meanwhile. */

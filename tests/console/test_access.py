@@ -14,7 +14,18 @@ from tests.support.process import SidecarProcess
 
 NAMESPACE, SESSION, TEXT = "clinic", "visit", "a private sentence of the tenant"
 READING_CALLS = {
-    *("ListSessions", "GetSession", "Watch", "GetAll", "GetRecent", "GetSummary", "ListArtifacts", "ListFacts"),
+    *(
+        "ListSessions",
+        "GetSession",
+        "ListUsers",
+        "GetUsage",
+        "Watch",
+        "GetAll",
+        "GetRecent",
+        "GetSummary",
+        "ListArtifacts",
+        "ListFacts",
+    ),
     *("ListDocuments", "GetPatterns", "BuildContext", "Search", "SearchDocuments"),
 }
 ROLE_CHECK = "ForgetUser"

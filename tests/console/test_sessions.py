@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import session_pb2 as session
 from tests.console.browser import ConsolePage, console_page
 from tests.console.conversations import (
@@ -16,10 +17,13 @@ from tests.console.conversations import (
     SESSION,
     USER,
 )
+from tests.http.http_client import HTTP
 from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 MAX_ROWS = 60
 "Rows in the document, whatever the length of a conversation."
+MANY_USERS = 230
+"More than a page of users."
 
 
 def test_users_lead_to_their_sessions(console: ConsolePage) -> None:
@@ -29,6 +33,59 @@ def test_users_lead_to_their_sessions(console: ConsolePage) -> None:
     page.get_by_role("listbox", name="Sessions").get_by_role("option").filter(has_text=SESSION).wait_for()
     page.get_by_role("searchbox", name="Search sessions and users").fill("no such id")
     page.get_by_text("No id contains this.").wait_for()
+    page.get_by_role("searchbox", name="Search sessions and users").fill("")
+    page.get_by_role("button", name="All sessions").click()
+    page.get_by_role("listbox", name="Sessions").get_by_role("option").filter(has_text=LARGE_SESSION).wait_for()
+
+
+def test_users_are_read_by_prefix_and_page_by_page(console: ConsolePage, stored_client: Client) -> None:
+    """These users have facts and no session."""
+    for number in range(MANY_USERS):
+        fact = knowledge.Fact(type=knowledge.FACT_TYPE_USER_PROFILE, key="number", value=str(number))
+        request = knowledge.PutFactsRequest(user_id=f"reader {number:03}", facts=[fact])
+        stored_client.knowledge.PutFacts(request, timeout=CALL_SECONDS)
+    page = console.page
+    page.get_by_role("button", name="Users").click()
+    page.get_by_role("searchbox", name="Search sessions and users").fill("reader")
+    users = page.get_by_role("listbox", name="Users")
+    users.get_by_role("option").filter(has_text="0 sessions").first.wait_for()
+    page.get_by_text("200 users").wait_for()
+    page.get_by_role("button", name="load more").click()
+    page.get_by_text(f"{MANY_USERS} users").wait_for()
+    users.press("End")
+    users.get_by_role("option").filter(has_text=f"reader {MANY_USERS - 1}").wait_for()
+    assert users.get_by_role("option").count() <= MAX_ROWS
+    page.get_by_role("searchbox", name="Search sessions and users").fill("reader 03")
+    page.get_by_text("10 users").wait_for()
+    users.press("Home")
+    users.press("Enter")
+    page.get_by_text("This user has no session.").wait_for()
+
+
+def test_a_forgotten_user_leaves_the_list(console: ConsolePage, stored_client: Client) -> None:
+    page = console.page
+    page.get_by_text("live", exact=True).wait_for()
+    page.get_by_role("button", name="Users").click()
+    stored_client.add("of a guest", "hello", user_id="guest")
+    option = page.get_by_role("listbox", name="Users").get_by_role("option").filter(has_text="guest")
+    option.filter(has_text="1 session").wait_for()
+    stored_client.sessions.ForgetUser(session.ForgetUserRequest(user_id="guest"), timeout=CALL_SECONDS)
+    option.wait_for(state="detached")
+
+
+def test_usage_is_shown_against_the_quota(browser: Any, data_dir: Path) -> None:
+    with SidecarProcess(data_dir, *HTTP, "--quota-messages", "20") as sidecar, sidecar.client() as client:
+        for number in range(5):
+            client.add("s", f"message {number}", user_id=USER)
+        with console_page(browser, sidecar.ready["http_listen"]) as console:
+            console.open()
+            console.show("Usage")
+            stored = console.page.get_by_role("list", name="Stored").get_by_role("listitem")
+            stored.filter(has_text="5 of 20, 25 %").wait_for()
+            assert console.page.get_by_role("meter", name="Share of the quota").count() == 1
+            assert stored.filter(has_text="no limit").count() == 2
+            client.add("s", "message 5", user_id=USER)
+            stored.filter(has_text="6 of 20, 30 %").wait_for()
 
 
 def test_a_tool_call_leads_to_its_result_and_back(console: ConsolePage) -> None:
@@ -55,7 +112,9 @@ def test_facts_have_their_history_and_documents_their_chunks(console: ConsolePag
     console.show("Patterns")
     page.get_by_role("heading", name=f"Patterns of {USER}").wait_for()
     console.show("Usage")
-    page.get_by_text("messages in windows").wait_for()
+    page.get_by_role("list", name="Stored").get_by_role("listitem").filter(has_text="no limit").first.wait_for()
+    windows = page.get_by_role("list", name="Windows").get_by_role("listitem")
+    windows.filter(has_text=SESSION).get_by_text("no budget").wait_for()
     console.check(SESSION, USER, "guide")
 
 
