@@ -10,6 +10,7 @@ import grpc.aio
 from google.protobuf.message import Message as Proto
 
 from memsidecar_client import _health
+from memsidecar_client._aio_status import FirstStatus
 from memsidecar_client._connection import Connection
 from memsidecar_client._replay import AsyncOnce, AsyncReplay
 from memsidecar_client._retry import Attempts, at_least_one
@@ -144,11 +145,12 @@ class AsyncCalls:
         """End the stream when the caller stops reading."""
         check_left(timeout)
         stream = stub(requests, timeout=timeout, metadata=self._connection.metadata())
+        status = FirstStatus(stream)
         try:
             async for response in stream:
                 yield response
         except grpc.aio.AioRpcError as error:
-            raise self._failure(error) from error
+            raise self._failure(status.error or error) from error
         except asyncio.CancelledError:
             raise self._why_cancelled() from None
         finally:

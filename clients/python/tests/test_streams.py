@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from memsidecar_client import AddStreamRequest, AsyncClient, Client, Message, Role, new_id
+from memsidecar_client.errors import InvalidField
 from runner.sidecar_process import SidecarProcess
 
 
@@ -69,6 +70,25 @@ async def test_an_error_of_the_source_reaches_the_caller_with_asyncio(sidecar: S
         with pytest.raises(SourceFailed):
             async for _ in client.add_stream(requests(), timeout=10):
                 pass
+
+
+async def test_a_stream_that_is_refused_while_requests_are_sent_has_the_error_of_the_sidecar(
+    sidecar: SidecarProcess,
+) -> None:
+    async def requests() -> AsyncIterator[AddStreamRequest]:
+        yield AddStreamRequest(session_id="s")  # without a role
+        for number in range(300):
+            yield said("s", f"{number} {'x' * 2_000}")
+
+    async def refused() -> str:
+        with pytest.raises(InvalidField) as raised:
+            async for _ in client.add_stream(requests(), timeout=30):
+                pass
+        return raised.value.field
+
+    async with AsyncClient(sidecar.address) as client:
+        for _ in range(5):
+            assert set(await asyncio.gather(*(refused() for _ in range(10)))) == {"message.role"}
 
 
 async def test_a_cancelled_call_does_not_affect_the_client(sidecar: SidecarProcess) -> None:
