@@ -249,7 +249,7 @@ def _expected_error(expected: dict[str, Any], variables: dict[str, Any]) -> dict
     error: dict[str, Any] = substitute(expected, variables)
     if reason := error.get("reason"):
         return {"kind": reason.title().replace("_", ""), **error}
-    if error["code"] in _KINDS_BY_CODE:
+    if isinstance(error["code"], str) and error["code"] in _KINDS_BY_CODE:
         return {"kind": _KINDS_BY_CODE[error["code"]], "reason": "", **error}
     return error
 
