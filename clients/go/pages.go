@@ -29,6 +29,12 @@ func (c *Client) Sessions(ctx context.Context, request *pb.ListSessionsRequest) 
 		func(next *pb.ListSessionsRequest, token string) { next.PageToken = token })
 }
 
+// Users goes through all pages of [Client.ListUsers], in the order of their ids.
+func (c *Client) Users(ctx context.Context, request *pb.ListUsersRequest) iter.Seq2[*pb.User, error] {
+	return items(ctx, request, c.ListUsers, (*pb.ListUsersResponse).GetUsers,
+		func(next *pb.ListUsersRequest, token string) { next.PageToken = token })
+}
+
 // Facts goes through all pages of [Client.ListFacts], most confident first.
 func (c *Client) Facts(ctx context.Context, request *pb.ListFactsRequest) iter.Seq2[*pb.Fact, error] {
 	return items(ctx, request, c.ListFacts, (*pb.ListFactsResponse).GetFacts,

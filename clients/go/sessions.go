@@ -17,6 +17,17 @@ func (c *Client) GetSession(ctx context.Context, request *pb.GetSessionRequest) 
 	return call(ctx, c, c.sessions.GetSession, request)
 }
 
+// ListUsers lists one page of users by id: the owners of sessions, facts or documents. [Client.Users] goes through all of
+// them.
+func (c *Client) ListUsers(ctx context.Context, request *pb.ListUsersRequest) (*pb.ListUsersResponse, error) {
+	return call(ctx, c, c.sessions.ListUsers, request)
+}
+
+// GetUsage reads what a namespace stores, and the limits of its quota. Both are zero where nothing is stored or limited.
+func (c *Client) GetUsage(ctx context.Context, request *pb.GetUsageRequest) (*pb.GetUsageResponse, error) {
+	return call(ctx, c, c.sessions.GetUsage, request)
+}
+
 // SetPolicy sets how a session prunes and summarises itself; without SessionId, the namespace's default. The policy
 // replaces the one before as a whole.
 func (c *Client) SetPolicy(ctx context.Context, request *pb.SetPolicyRequest) (*pb.SetPolicyResponse, error) {

@@ -33,7 +33,7 @@ func TestThereIsAnIteratorForAllThatComesInPages(t *testing.T) {
 			t.Errorf("there is no iterator %s over the pages of %s", name, method.Name())
 		}
 	}
-	if found != 6 {
+	if found != 7 {
 		t.Errorf("%d RPCs come in pages", found)
 	}
 }

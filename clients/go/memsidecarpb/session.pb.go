@@ -680,6 +680,429 @@ func (x *GetSessionResponse) GetSession() *Session {
 	return nil
 }
 
+// A user of a namespace.
+type User struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id, unique in the namespace.
+	UserId string `protobuf:"bytes,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	// The number of the user's sessions; 0 for a user that owns only facts or documents.
+	SessionCount int32 `protobuf:"varint,2,opt,name=session_count,json=sessionCount,proto3" json:"session_count,omitempty"`
+	// Time of the last write to one of these sessions. Absent without sessions.
+	LastActive    *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last_active,json=lastActive,proto3" json:"last_active,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *User) Reset() {
+	*x = User{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *User) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*User) ProtoMessage() {}
+
+func (x *User) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use User.ProtoReflect.Descriptor instead.
+func (*User) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *User) GetUserId() string {
+	if x != nil {
+		return x.UserId
+	}
+	return ""
+}
+
+func (x *User) GetSessionCount() int32 {
+	if x != nil {
+		return x.SessionCount
+	}
+	return 0
+}
+
+func (x *User) GetLastActive() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastActive
+	}
+	return nil
+}
+
+// Selects the users to list.
+type ListUsersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means "default".
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// Only users whose id begins with this. Empty: all users.
+	UserIdPrefix string `protobuf:"bytes,2,opt,name=user_id_prefix,json=userIdPrefix,proto3" json:"user_id_prefix,omitempty"`
+	// 0 means 100. Values above 1,000 are lowered to 1,000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUsersRequest) Reset() {
+	*x = ListUsersRequest{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUsersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUsersRequest) ProtoMessage() {}
+
+func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
+func (*ListUsersRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ListUsersRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *ListUsersRequest) GetUserIdPrefix() string {
+	if x != nil {
+		return x.UserIdPrefix
+	}
+	return ""
+}
+
+func (x *ListUsersRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListUsersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One page of users.
+type ListUsersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the byte order of their ids.
+	Users []*User `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
+	// Empty: that was the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListUsersResponse) Reset() {
+	*x = ListUsersResponse{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListUsersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListUsersResponse) ProtoMessage() {}
+
+func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
+func (*ListUsersResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListUsersResponse) GetUsers() []*User {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *ListUsersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Selects the namespace to measure.
+type GetUsageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means "default".
+	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUsageRequest) Reset() {
+	*x = GetUsageRequest{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUsageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUsageRequest) ProtoMessage() {}
+
+func (x *GetUsageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUsageRequest.ProtoReflect.Descriptor instead.
+func (*GetUsageRequest) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetUsageRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+// What a namespace stores, as its quota counts it.
+type NamespaceUsage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sessions.
+	Sessions int64 `protobuf:"varint,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// Messages, pruned messages included.
+	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Bytes of messages with their vectors, facts, summaries, patterns, artifacts and documents, as they were written. The
+	// index and free space in files do not count.
+	Bytes         int64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NamespaceUsage) Reset() {
+	*x = NamespaceUsage{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NamespaceUsage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NamespaceUsage) ProtoMessage() {}
+
+func (x *NamespaceUsage) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NamespaceUsage.ProtoReflect.Descriptor instead.
+func (*NamespaceUsage) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *NamespaceUsage) GetSessions() int64 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *NamespaceUsage) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *NamespaceUsage) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// The limits of a namespace: the settings quota_*, or those of the access file. A write that would exceed one is
+// refused with RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED.
+type NamespaceQuota struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sessions. 0: no limit.
+	Sessions int64 `protobuf:"varint,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
+	// Messages, pruned messages included. 0: no limit.
+	Messages int64 `protobuf:"varint,2,opt,name=messages,proto3" json:"messages,omitempty"`
+	// Bytes, as NamespaceUsage counts them. 0: no limit.
+	Bytes         int64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NamespaceQuota) Reset() {
+	*x = NamespaceQuota{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NamespaceQuota) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NamespaceQuota) ProtoMessage() {}
+
+func (x *NamespaceQuota) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NamespaceQuota.ProtoReflect.Descriptor instead.
+func (*NamespaceQuota) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *NamespaceQuota) GetSessions() int64 {
+	if x != nil {
+		return x.Sessions
+	}
+	return 0
+}
+
+func (x *NamespaceQuota) GetMessages() int64 {
+	if x != nil {
+		return x.Messages
+	}
+	return 0
+}
+
+func (x *NamespaceQuota) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+// The usage of a namespace beside its quota.
+type GetUsageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Always present. All zero for an unknown namespace.
+	Usage *NamespaceUsage `protobuf:"bytes,1,opt,name=usage,proto3" json:"usage,omitempty"`
+	// Always present.
+	Quota         *NamespaceQuota `protobuf:"bytes,2,opt,name=quota,proto3" json:"quota,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUsageResponse) Reset() {
+	*x = GetUsageResponse{}
+	mi := &file_memsidecar_v1_session_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUsageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUsageResponse) ProtoMessage() {}
+
+func (x *GetUsageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_memsidecar_v1_session_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUsageResponse.ProtoReflect.Descriptor instead.
+func (*GetUsageResponse) Descriptor() ([]byte, []int) {
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetUsageResponse) GetUsage() *NamespaceUsage {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+func (x *GetUsageResponse) GetQuota() *NamespaceQuota {
+	if x != nil {
+		return x.Quota
+	}
+	return nil
+}
+
 // The policy to set.
 type SetPolicyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -697,7 +1120,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +1132,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[8]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +1145,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{8}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SetPolicyRequest) GetNamespace() string {
@@ -764,7 +1187,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +1199,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[9]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +1212,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{9}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetPolicyResponse) GetPolicy() *SessionPolicy {
@@ -825,7 +1248,7 @@ type ErasureReceipt struct {
 
 func (x *ErasureReceipt) Reset() {
 	*x = ErasureReceipt{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +1260,7 @@ func (x *ErasureReceipt) String() string {
 func (*ErasureReceipt) ProtoMessage() {}
 
 func (x *ErasureReceipt) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[10]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +1273,7 @@ func (x *ErasureReceipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErasureReceipt.ProtoReflect.Descriptor instead.
 func (*ErasureReceipt) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{10}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ErasureReceipt) GetMessages() int32 {
@@ -926,7 +1349,7 @@ type DeleteSessionRequest struct {
 
 func (x *DeleteSessionRequest) Reset() {
 	*x = DeleteSessionRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1361,7 @@ func (x *DeleteSessionRequest) String() string {
 func (*DeleteSessionRequest) ProtoMessage() {}
 
 func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[11]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1374,7 @@ func (x *DeleteSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSessionRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{11}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteSessionRequest) GetNamespace() string {
@@ -993,7 +1416,7 @@ type DeleteSessionResponse struct {
 
 func (x *DeleteSessionResponse) Reset() {
 	*x = DeleteSessionResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1428,7 @@ func (x *DeleteSessionResponse) String() string {
 func (*DeleteSessionResponse) ProtoMessage() {}
 
 func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[12]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1441,7 @@ func (x *DeleteSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSessionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{12}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteSessionResponse) GetReceipt() *ErasureReceipt {
@@ -1047,7 +1470,7 @@ type ForgetMessageRequest struct {
 
 func (x *ForgetMessageRequest) Reset() {
 	*x = ForgetMessageRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1482,7 @@ func (x *ForgetMessageRequest) String() string {
 func (*ForgetMessageRequest) ProtoMessage() {}
 
 func (x *ForgetMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[13]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1495,7 @@ func (x *ForgetMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetMessageRequest.ProtoReflect.Descriptor instead.
 func (*ForgetMessageRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{13}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ForgetMessageRequest) GetNamespace() string {
@@ -1121,7 +1544,7 @@ type ForgetMessageResponse struct {
 
 func (x *ForgetMessageResponse) Reset() {
 	*x = ForgetMessageResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1133,7 +1556,7 @@ func (x *ForgetMessageResponse) String() string {
 func (*ForgetMessageResponse) ProtoMessage() {}
 
 func (x *ForgetMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[14]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1146,7 +1569,7 @@ func (x *ForgetMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetMessageResponse.ProtoReflect.Descriptor instead.
 func (*ForgetMessageResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{14}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ForgetMessageResponse) GetReceipt() *ErasureReceipt {
@@ -1171,7 +1594,7 @@ type ForgetUserRequest struct {
 
 func (x *ForgetUserRequest) Reset() {
 	*x = ForgetUserRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1606,7 @@ func (x *ForgetUserRequest) String() string {
 func (*ForgetUserRequest) ProtoMessage() {}
 
 func (x *ForgetUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[15]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1619,7 @@ func (x *ForgetUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetUserRequest.ProtoReflect.Descriptor instead.
 func (*ForgetUserRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{15}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ForgetUserRequest) GetNamespace() string {
@@ -1231,7 +1654,7 @@ type ForgetUserResponse struct {
 
 func (x *ForgetUserResponse) Reset() {
 	*x = ForgetUserResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1243,7 +1666,7 @@ func (x *ForgetUserResponse) String() string {
 func (*ForgetUserResponse) ProtoMessage() {}
 
 func (x *ForgetUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[16]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1256,7 +1679,7 @@ func (x *ForgetUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetUserResponse.ProtoReflect.Descriptor instead.
 func (*ForgetUserResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{16}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ForgetUserResponse) GetReceipt() *ErasureReceipt {
@@ -1282,7 +1705,7 @@ type ArchivedSession struct {
 
 func (x *ArchivedSession) Reset() {
 	*x = ArchivedSession{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[17]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1717,7 @@ func (x *ArchivedSession) String() string {
 func (*ArchivedSession) ProtoMessage() {}
 
 func (x *ArchivedSession) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[17]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1730,7 @@ func (x *ArchivedSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchivedSession.ProtoReflect.Descriptor instead.
 func (*ArchivedSession) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{17}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ArchivedSession) GetCreateTime() *timestamppb.Timestamp {
@@ -1346,7 +1769,7 @@ type Calibration struct {
 
 func (x *Calibration) Reset() {
 	*x = Calibration{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[18]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1781,7 @@ func (x *Calibration) String() string {
 func (*Calibration) ProtoMessage() {}
 
 func (x *Calibration) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[18]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1794,7 @@ func (x *Calibration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calibration.ProtoReflect.Descriptor instead.
 func (*Calibration) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{18}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Calibration) GetModel() string {
@@ -1429,7 +1852,7 @@ type ArchiveRecord struct {
 
 func (x *ArchiveRecord) Reset() {
 	*x = ArchiveRecord{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1864,7 @@ func (x *ArchiveRecord) String() string {
 func (*ArchiveRecord) ProtoMessage() {}
 
 func (x *ArchiveRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[19]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1877,7 @@ func (x *ArchiveRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveRecord.ProtoReflect.Descriptor instead.
 func (*ArchiveRecord) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{19}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ArchiveRecord) GetUserId() string {
@@ -1656,7 +2079,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +2091,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[20]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +2104,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{20}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExportRequest) GetNamespace() string {
@@ -1725,7 +2148,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1737,7 +2160,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[21]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1750,7 +2173,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{21}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExportResponse) GetRecord() *ArchiveRecord {
@@ -1782,7 +2205,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[22]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1794,7 +2217,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[22]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1807,7 +2230,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{22}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ImportRequest) GetNamespace() string {
@@ -1846,7 +2269,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[23]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1858,7 +2281,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[23]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1871,7 +2294,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{23}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ImportResponse) GetDurableCount() int64 {
@@ -1912,7 +2335,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[24]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1924,7 +2347,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[24]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1937,7 +2360,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{24}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WatchRequest) GetNamespace() string {
@@ -1991,7 +2414,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_memsidecar_v1_session_proto_msgTypes[25]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2003,7 +2426,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_memsidecar_v1_session_proto_msgTypes[25]
+	mi := &file_memsidecar_v1_session_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2016,7 +2439,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{25}
+	return file_memsidecar_v1_session_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WatchResponse) GetKind() EventKind {
@@ -2120,7 +2543,34 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\"F\n" +
 	"\x12GetSessionResponse\x120\n" +
-	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\"\x9e\x01\n" +
+	"\asession\x18\x01 \x01(\v2\x16.memsidecar.v1.SessionR\asession\"\x81\x01\n" +
+	"\x04User\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\tR\x06userId\x12#\n" +
+	"\rsession_count\x18\x02 \x01(\x05R\fsessionCount\x12;\n" +
+	"\vlast_active\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"lastActive\"\x92\x01\n" +
+	"\x10ListUsersRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12$\n" +
+	"\x0euser_id_prefix\x18\x02 \x01(\tR\fuserIdPrefix\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"f\n" +
+	"\x11ListUsersResponse\x12)\n" +
+	"\x05users\x18\x01 \x03(\v2\x13.memsidecar.v1.UserR\x05users\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"/\n" +
+	"\x0fGetUsageRequest\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"^\n" +
+	"\x0eNamespaceUsage\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\x03R\bsessions\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\"^\n" +
+	"\x0eNamespaceQuota\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\x03R\bsessions\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\x03R\bmessages\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\"|\n" +
+	"\x10GetUsageResponse\x123\n" +
+	"\x05usage\x18\x01 \x01(\v2\x1d.memsidecar.v1.NamespaceUsageR\x05usage\x123\n" +
+	"\x05quota\x18\x02 \x01(\v2\x1d.memsidecar.v1.NamespaceQuotaR\x05quota\"\x9e\x01\n" +
 	"\x10SetPolicyRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +
@@ -2233,11 +2683,13 @@ const file_memsidecar_v1_session_proto_rawDesc = "" +
 	"\x0fEVENT_KIND_FACT\x10\x06\x12\x16\n" +
 	"\x12EVENT_KIND_SUMMARY\x10\a\x12\x18\n" +
 	"\x14EVENT_KIND_FORGOTTEN\x10\b\x12\x18\n" +
-	"\x14EVENT_KIND_HEARTBEAT\x10\t2\xf1\x05\n" +
+	"\x14EVENT_KIND_HEARTBEAT\x10\t2\x8e\a\n" +
 	"\x0eSessionService\x12W\n" +
 	"\fListSessions\x12\".memsidecar.v1.ListSessionsRequest\x1a#.memsidecar.v1.ListSessionsResponse\x12Q\n" +
 	"\n" +
 	"GetSession\x12 .memsidecar.v1.GetSessionRequest\x1a!.memsidecar.v1.GetSessionResponse\x12N\n" +
+	"\tListUsers\x12\x1f.memsidecar.v1.ListUsersRequest\x1a .memsidecar.v1.ListUsersResponse\x12K\n" +
+	"\bGetUsage\x12\x1e.memsidecar.v1.GetUsageRequest\x1a\x1f.memsidecar.v1.GetUsageResponse\x12N\n" +
 	"\tSetPolicy\x12\x1f.memsidecar.v1.SetPolicyRequest\x1a .memsidecar.v1.SetPolicyResponse\x12Z\n" +
 	"\rDeleteSession\x12#.memsidecar.v1.DeleteSessionRequest\x1a$.memsidecar.v1.DeleteSessionResponse\x12Z\n" +
 	"\rForgetMessage\x12#.memsidecar.v1.ForgetMessageRequest\x1a$.memsidecar.v1.ForgetMessageResponse\x12Q\n" +
@@ -2260,7 +2712,7 @@ func file_memsidecar_v1_session_proto_rawDescGZIP() []byte {
 }
 
 var file_memsidecar_v1_session_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_memsidecar_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_memsidecar_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_memsidecar_v1_session_proto_goTypes = []any{
 	(EventKind)(0),                // 0: memsidecar.v1.EventKind
 	(*SessionPolicy)(nil),         // 1: memsidecar.v1.SessionPolicy
@@ -2271,92 +2723,107 @@ var file_memsidecar_v1_session_proto_goTypes = []any{
 	(*ListSessionsResponse)(nil),  // 6: memsidecar.v1.ListSessionsResponse
 	(*GetSessionRequest)(nil),     // 7: memsidecar.v1.GetSessionRequest
 	(*GetSessionResponse)(nil),    // 8: memsidecar.v1.GetSessionResponse
-	(*SetPolicyRequest)(nil),      // 9: memsidecar.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),     // 10: memsidecar.v1.SetPolicyResponse
-	(*ErasureReceipt)(nil),        // 11: memsidecar.v1.ErasureReceipt
-	(*DeleteSessionRequest)(nil),  // 12: memsidecar.v1.DeleteSessionRequest
-	(*DeleteSessionResponse)(nil), // 13: memsidecar.v1.DeleteSessionResponse
-	(*ForgetMessageRequest)(nil),  // 14: memsidecar.v1.ForgetMessageRequest
-	(*ForgetMessageResponse)(nil), // 15: memsidecar.v1.ForgetMessageResponse
-	(*ForgetUserRequest)(nil),     // 16: memsidecar.v1.ForgetUserRequest
-	(*ForgetUserResponse)(nil),    // 17: memsidecar.v1.ForgetUserResponse
-	(*ArchivedSession)(nil),       // 18: memsidecar.v1.ArchivedSession
-	(*Calibration)(nil),           // 19: memsidecar.v1.Calibration
-	(*ArchiveRecord)(nil),         // 20: memsidecar.v1.ArchiveRecord
-	(*ExportRequest)(nil),         // 21: memsidecar.v1.ExportRequest
-	(*ExportResponse)(nil),        // 22: memsidecar.v1.ExportResponse
-	(*ImportRequest)(nil),         // 23: memsidecar.v1.ImportRequest
-	(*ImportResponse)(nil),        // 24: memsidecar.v1.ImportResponse
-	(*WatchRequest)(nil),          // 25: memsidecar.v1.WatchRequest
-	(*WatchResponse)(nil),         // 26: memsidecar.v1.WatchResponse
-	nil,                           // 27: memsidecar.v1.Session.WatermarksEntry
-	(PruneStrategy)(0),            // 28: memsidecar.v1.PruneStrategy
-	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
-	(*SessionStats)(nil),          // 30: memsidecar.v1.SessionStats
-	(*Message)(nil),               // 31: memsidecar.v1.Message
-	(*Fact)(nil),                  // 32: memsidecar.v1.Fact
-	(*Summary)(nil),               // 33: memsidecar.v1.Summary
-	(*Artifact)(nil),              // 34: memsidecar.v1.Artifact
-	(*Document)(nil),              // 35: memsidecar.v1.Document
+	(*User)(nil),                  // 9: memsidecar.v1.User
+	(*ListUsersRequest)(nil),      // 10: memsidecar.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),     // 11: memsidecar.v1.ListUsersResponse
+	(*GetUsageRequest)(nil),       // 12: memsidecar.v1.GetUsageRequest
+	(*NamespaceUsage)(nil),        // 13: memsidecar.v1.NamespaceUsage
+	(*NamespaceQuota)(nil),        // 14: memsidecar.v1.NamespaceQuota
+	(*GetUsageResponse)(nil),      // 15: memsidecar.v1.GetUsageResponse
+	(*SetPolicyRequest)(nil),      // 16: memsidecar.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),     // 17: memsidecar.v1.SetPolicyResponse
+	(*ErasureReceipt)(nil),        // 18: memsidecar.v1.ErasureReceipt
+	(*DeleteSessionRequest)(nil),  // 19: memsidecar.v1.DeleteSessionRequest
+	(*DeleteSessionResponse)(nil), // 20: memsidecar.v1.DeleteSessionResponse
+	(*ForgetMessageRequest)(nil),  // 21: memsidecar.v1.ForgetMessageRequest
+	(*ForgetMessageResponse)(nil), // 22: memsidecar.v1.ForgetMessageResponse
+	(*ForgetUserRequest)(nil),     // 23: memsidecar.v1.ForgetUserRequest
+	(*ForgetUserResponse)(nil),    // 24: memsidecar.v1.ForgetUserResponse
+	(*ArchivedSession)(nil),       // 25: memsidecar.v1.ArchivedSession
+	(*Calibration)(nil),           // 26: memsidecar.v1.Calibration
+	(*ArchiveRecord)(nil),         // 27: memsidecar.v1.ArchiveRecord
+	(*ExportRequest)(nil),         // 28: memsidecar.v1.ExportRequest
+	(*ExportResponse)(nil),        // 29: memsidecar.v1.ExportResponse
+	(*ImportRequest)(nil),         // 30: memsidecar.v1.ImportRequest
+	(*ImportResponse)(nil),        // 31: memsidecar.v1.ImportResponse
+	(*WatchRequest)(nil),          // 32: memsidecar.v1.WatchRequest
+	(*WatchResponse)(nil),         // 33: memsidecar.v1.WatchResponse
+	nil,                           // 34: memsidecar.v1.Session.WatermarksEntry
+	(PruneStrategy)(0),            // 35: memsidecar.v1.PruneStrategy
+	(*timestamppb.Timestamp)(nil), // 36: google.protobuf.Timestamp
+	(*SessionStats)(nil),          // 37: memsidecar.v1.SessionStats
+	(*Message)(nil),               // 38: memsidecar.v1.Message
+	(*Fact)(nil),                  // 39: memsidecar.v1.Fact
+	(*Summary)(nil),               // 40: memsidecar.v1.Summary
+	(*Artifact)(nil),              // 41: memsidecar.v1.Artifact
+	(*Document)(nil),              // 42: memsidecar.v1.Document
 }
 var file_memsidecar_v1_session_proto_depIdxs = []int32{
-	28, // 0: memsidecar.v1.SessionPolicy.strategy:type_name -> memsidecar.v1.PruneStrategy
+	35, // 0: memsidecar.v1.SessionPolicy.strategy:type_name -> memsidecar.v1.PruneStrategy
 	3,  // 1: memsidecar.v1.SessionPolicy.retention:type_name -> memsidecar.v1.Retention
 	2,  // 2: memsidecar.v1.Retention.messages:type_name -> memsidecar.v1.RetentionLimits
 	2,  // 3: memsidecar.v1.Retention.facts:type_name -> memsidecar.v1.RetentionLimits
 	2,  // 4: memsidecar.v1.Retention.artifacts:type_name -> memsidecar.v1.RetentionLimits
 	2,  // 5: memsidecar.v1.Retention.documents:type_name -> memsidecar.v1.RetentionLimits
-	29, // 6: memsidecar.v1.Session.create_time:type_name -> google.protobuf.Timestamp
-	29, // 7: memsidecar.v1.Session.last_active:type_name -> google.protobuf.Timestamp
-	30, // 8: memsidecar.v1.Session.stats:type_name -> memsidecar.v1.SessionStats
+	36, // 6: memsidecar.v1.Session.create_time:type_name -> google.protobuf.Timestamp
+	36, // 7: memsidecar.v1.Session.last_active:type_name -> google.protobuf.Timestamp
+	37, // 8: memsidecar.v1.Session.stats:type_name -> memsidecar.v1.SessionStats
 	1,  // 9: memsidecar.v1.Session.policy:type_name -> memsidecar.v1.SessionPolicy
-	27, // 10: memsidecar.v1.Session.watermarks:type_name -> memsidecar.v1.Session.WatermarksEntry
+	34, // 10: memsidecar.v1.Session.watermarks:type_name -> memsidecar.v1.Session.WatermarksEntry
 	3,  // 11: memsidecar.v1.Session.retention:type_name -> memsidecar.v1.Retention
 	4,  // 12: memsidecar.v1.ListSessionsResponse.sessions:type_name -> memsidecar.v1.Session
 	4,  // 13: memsidecar.v1.GetSessionResponse.session:type_name -> memsidecar.v1.Session
-	1,  // 14: memsidecar.v1.SetPolicyRequest.policy:type_name -> memsidecar.v1.SessionPolicy
-	1,  // 15: memsidecar.v1.SetPolicyResponse.policy:type_name -> memsidecar.v1.SessionPolicy
-	11, // 16: memsidecar.v1.DeleteSessionResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	11, // 17: memsidecar.v1.ForgetMessageResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	11, // 18: memsidecar.v1.ForgetUserResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
-	29, // 19: memsidecar.v1.ArchivedSession.create_time:type_name -> google.protobuf.Timestamp
-	29, // 20: memsidecar.v1.ArchivedSession.last_active:type_name -> google.protobuf.Timestamp
-	31, // 21: memsidecar.v1.ArchiveRecord.message:type_name -> memsidecar.v1.Message
-	32, // 22: memsidecar.v1.ArchiveRecord.fact:type_name -> memsidecar.v1.Fact
-	33, // 23: memsidecar.v1.ArchiveRecord.summary:type_name -> memsidecar.v1.Summary
-	34, // 24: memsidecar.v1.ArchiveRecord.artifact:type_name -> memsidecar.v1.Artifact
-	35, // 25: memsidecar.v1.ArchiveRecord.document:type_name -> memsidecar.v1.Document
-	1,  // 26: memsidecar.v1.ArchiveRecord.policy:type_name -> memsidecar.v1.SessionPolicy
-	19, // 27: memsidecar.v1.ArchiveRecord.calibration:type_name -> memsidecar.v1.Calibration
-	18, // 28: memsidecar.v1.ArchiveRecord.session:type_name -> memsidecar.v1.ArchivedSession
-	31, // 29: memsidecar.v1.ArchiveRecord.displayed:type_name -> memsidecar.v1.Message
-	20, // 30: memsidecar.v1.ExportResponse.record:type_name -> memsidecar.v1.ArchiveRecord
-	20, // 31: memsidecar.v1.ImportRequest.record:type_name -> memsidecar.v1.ArchiveRecord
-	0,  // 32: memsidecar.v1.WatchResponse.kind:type_name -> memsidecar.v1.EventKind
-	29, // 33: memsidecar.v1.WatchResponse.time:type_name -> google.protobuf.Timestamp
-	5,  // 34: memsidecar.v1.SessionService.ListSessions:input_type -> memsidecar.v1.ListSessionsRequest
-	7,  // 35: memsidecar.v1.SessionService.GetSession:input_type -> memsidecar.v1.GetSessionRequest
-	9,  // 36: memsidecar.v1.SessionService.SetPolicy:input_type -> memsidecar.v1.SetPolicyRequest
-	12, // 37: memsidecar.v1.SessionService.DeleteSession:input_type -> memsidecar.v1.DeleteSessionRequest
-	14, // 38: memsidecar.v1.SessionService.ForgetMessage:input_type -> memsidecar.v1.ForgetMessageRequest
-	16, // 39: memsidecar.v1.SessionService.ForgetUser:input_type -> memsidecar.v1.ForgetUserRequest
-	21, // 40: memsidecar.v1.SessionService.Export:input_type -> memsidecar.v1.ExportRequest
-	23, // 41: memsidecar.v1.SessionService.Import:input_type -> memsidecar.v1.ImportRequest
-	25, // 42: memsidecar.v1.SessionService.Watch:input_type -> memsidecar.v1.WatchRequest
-	6,  // 43: memsidecar.v1.SessionService.ListSessions:output_type -> memsidecar.v1.ListSessionsResponse
-	8,  // 44: memsidecar.v1.SessionService.GetSession:output_type -> memsidecar.v1.GetSessionResponse
-	10, // 45: memsidecar.v1.SessionService.SetPolicy:output_type -> memsidecar.v1.SetPolicyResponse
-	13, // 46: memsidecar.v1.SessionService.DeleteSession:output_type -> memsidecar.v1.DeleteSessionResponse
-	15, // 47: memsidecar.v1.SessionService.ForgetMessage:output_type -> memsidecar.v1.ForgetMessageResponse
-	17, // 48: memsidecar.v1.SessionService.ForgetUser:output_type -> memsidecar.v1.ForgetUserResponse
-	22, // 49: memsidecar.v1.SessionService.Export:output_type -> memsidecar.v1.ExportResponse
-	24, // 50: memsidecar.v1.SessionService.Import:output_type -> memsidecar.v1.ImportResponse
-	26, // 51: memsidecar.v1.SessionService.Watch:output_type -> memsidecar.v1.WatchResponse
-	43, // [43:52] is the sub-list for method output_type
-	34, // [34:43] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	36, // 14: memsidecar.v1.User.last_active:type_name -> google.protobuf.Timestamp
+	9,  // 15: memsidecar.v1.ListUsersResponse.users:type_name -> memsidecar.v1.User
+	13, // 16: memsidecar.v1.GetUsageResponse.usage:type_name -> memsidecar.v1.NamespaceUsage
+	14, // 17: memsidecar.v1.GetUsageResponse.quota:type_name -> memsidecar.v1.NamespaceQuota
+	1,  // 18: memsidecar.v1.SetPolicyRequest.policy:type_name -> memsidecar.v1.SessionPolicy
+	1,  // 19: memsidecar.v1.SetPolicyResponse.policy:type_name -> memsidecar.v1.SessionPolicy
+	18, // 20: memsidecar.v1.DeleteSessionResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	18, // 21: memsidecar.v1.ForgetMessageResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	18, // 22: memsidecar.v1.ForgetUserResponse.receipt:type_name -> memsidecar.v1.ErasureReceipt
+	36, // 23: memsidecar.v1.ArchivedSession.create_time:type_name -> google.protobuf.Timestamp
+	36, // 24: memsidecar.v1.ArchivedSession.last_active:type_name -> google.protobuf.Timestamp
+	38, // 25: memsidecar.v1.ArchiveRecord.message:type_name -> memsidecar.v1.Message
+	39, // 26: memsidecar.v1.ArchiveRecord.fact:type_name -> memsidecar.v1.Fact
+	40, // 27: memsidecar.v1.ArchiveRecord.summary:type_name -> memsidecar.v1.Summary
+	41, // 28: memsidecar.v1.ArchiveRecord.artifact:type_name -> memsidecar.v1.Artifact
+	42, // 29: memsidecar.v1.ArchiveRecord.document:type_name -> memsidecar.v1.Document
+	1,  // 30: memsidecar.v1.ArchiveRecord.policy:type_name -> memsidecar.v1.SessionPolicy
+	26, // 31: memsidecar.v1.ArchiveRecord.calibration:type_name -> memsidecar.v1.Calibration
+	25, // 32: memsidecar.v1.ArchiveRecord.session:type_name -> memsidecar.v1.ArchivedSession
+	38, // 33: memsidecar.v1.ArchiveRecord.displayed:type_name -> memsidecar.v1.Message
+	27, // 34: memsidecar.v1.ExportResponse.record:type_name -> memsidecar.v1.ArchiveRecord
+	27, // 35: memsidecar.v1.ImportRequest.record:type_name -> memsidecar.v1.ArchiveRecord
+	0,  // 36: memsidecar.v1.WatchResponse.kind:type_name -> memsidecar.v1.EventKind
+	36, // 37: memsidecar.v1.WatchResponse.time:type_name -> google.protobuf.Timestamp
+	5,  // 38: memsidecar.v1.SessionService.ListSessions:input_type -> memsidecar.v1.ListSessionsRequest
+	7,  // 39: memsidecar.v1.SessionService.GetSession:input_type -> memsidecar.v1.GetSessionRequest
+	10, // 40: memsidecar.v1.SessionService.ListUsers:input_type -> memsidecar.v1.ListUsersRequest
+	12, // 41: memsidecar.v1.SessionService.GetUsage:input_type -> memsidecar.v1.GetUsageRequest
+	16, // 42: memsidecar.v1.SessionService.SetPolicy:input_type -> memsidecar.v1.SetPolicyRequest
+	19, // 43: memsidecar.v1.SessionService.DeleteSession:input_type -> memsidecar.v1.DeleteSessionRequest
+	21, // 44: memsidecar.v1.SessionService.ForgetMessage:input_type -> memsidecar.v1.ForgetMessageRequest
+	23, // 45: memsidecar.v1.SessionService.ForgetUser:input_type -> memsidecar.v1.ForgetUserRequest
+	28, // 46: memsidecar.v1.SessionService.Export:input_type -> memsidecar.v1.ExportRequest
+	30, // 47: memsidecar.v1.SessionService.Import:input_type -> memsidecar.v1.ImportRequest
+	32, // 48: memsidecar.v1.SessionService.Watch:input_type -> memsidecar.v1.WatchRequest
+	6,  // 49: memsidecar.v1.SessionService.ListSessions:output_type -> memsidecar.v1.ListSessionsResponse
+	8,  // 50: memsidecar.v1.SessionService.GetSession:output_type -> memsidecar.v1.GetSessionResponse
+	11, // 51: memsidecar.v1.SessionService.ListUsers:output_type -> memsidecar.v1.ListUsersResponse
+	15, // 52: memsidecar.v1.SessionService.GetUsage:output_type -> memsidecar.v1.GetUsageResponse
+	17, // 53: memsidecar.v1.SessionService.SetPolicy:output_type -> memsidecar.v1.SetPolicyResponse
+	20, // 54: memsidecar.v1.SessionService.DeleteSession:output_type -> memsidecar.v1.DeleteSessionResponse
+	22, // 55: memsidecar.v1.SessionService.ForgetMessage:output_type -> memsidecar.v1.ForgetMessageResponse
+	24, // 56: memsidecar.v1.SessionService.ForgetUser:output_type -> memsidecar.v1.ForgetUserResponse
+	29, // 57: memsidecar.v1.SessionService.Export:output_type -> memsidecar.v1.ExportResponse
+	31, // 58: memsidecar.v1.SessionService.Import:output_type -> memsidecar.v1.ImportResponse
+	33, // 59: memsidecar.v1.SessionService.Watch:output_type -> memsidecar.v1.WatchResponse
+	49, // [49:60] is the sub-list for method output_type
+	38, // [38:49] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_memsidecar_v1_session_proto_init() }
@@ -2367,7 +2834,7 @@ func file_memsidecar_v1_session_proto_init() {
 	file_memsidecar_v1_knowledge_proto_init()
 	file_memsidecar_v1_memory_proto_init()
 	file_memsidecar_v1_message_proto_init()
-	file_memsidecar_v1_session_proto_msgTypes[19].OneofWrappers = []any{
+	file_memsidecar_v1_session_proto_msgTypes[26].OneofWrappers = []any{
 		(*ArchiveRecord_Message)(nil),
 		(*ArchiveRecord_Fact)(nil),
 		(*ArchiveRecord_Summary)(nil),
@@ -2383,7 +2850,7 @@ func file_memsidecar_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_memsidecar_v1_session_proto_rawDesc), len(file_memsidecar_v1_session_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   27,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -37,10 +37,13 @@ from memsidecar_client.v1.session_pb2 import (
     ErasureReceipt,
     EventKind,
     ImportRequest,
+    NamespaceQuota,
+    NamespaceUsage,
     Retention,
     RetentionLimits,
     Session,
     SessionPolicy,
+    User,
 )
 
 __all__ = [
@@ -66,6 +69,8 @@ __all__ = [
     "ItemReceipt",
     "MemsidecarError",
     "Message",
+    "NamespaceQuota",
+    "NamespaceUsage",
     "Pattern",
     "PruneStrategy",
     "Receipt",
@@ -85,6 +90,7 @@ __all__ = [
     "SessionStats",
     "Summary",
     "ToolCall",
+    "User",
     "__version__",
     "new_id",
 ]

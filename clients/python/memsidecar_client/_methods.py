@@ -104,14 +104,19 @@ from memsidecar_client.v1.session_pb2 import (
     ForgetUserResponse,
     GetSessionRequest,
     GetSessionResponse,
+    GetUsageRequest,
+    GetUsageResponse,
     ImportRequest,
     ImportResponse,
     ListSessionsRequest,
     ListSessionsResponse,
+    ListUsersRequest,
+    ListUsersResponse,
     Session,
     SessionPolicy,
     SetPolicyRequest,
     SetPolicyResponse,
+    User,
     WatchRequest,
     WatchResponse,
 )
@@ -800,6 +805,50 @@ class Methods(Calls):
         """
         request = built(GetSessionRequest, namespace=namespace, user_id=user_id, session_id=session_id)
         return self._call("SessionService/GetSession", request, GetSessionResponse, checked(timeout))
+
+    def list_users(
+        self,
+        *,
+        namespace: str = "",
+        user_id_prefix: str = "",
+        page_size: int = 0,
+        page_token: str = "",
+        timeout: float | None = None,
+    ) -> ListUsersResponse:
+        """Lists the users of a namespace: those that own at least one session, fact or document.
+
+        namespace: Empty means "default".
+        user_id_prefix: Only users whose id begins with this. Empty: all users.
+        page_size: 0 means 100. Values above 1,000 are lowered to 1,000.
+        page_token: The next_page_token of the previous page. Empty: the first page. Opaque, bound to the
+            request's other fields.
+        """
+        request = built(
+            ListUsersRequest,
+            namespace=namespace,
+            user_id_prefix=user_id_prefix,
+            page_size=page_size,
+            page_token=page_token,
+        )
+        return self._call("SessionService/ListUsers", request, ListUsersResponse, checked(timeout))
+
+    def iter_users(
+        self, *, namespace: str = "", user_id_prefix: str = "", page_size: int = 0, timeout: float | None = None
+    ) -> Iterator[User]:
+        """Iterates over all pages of `list_users`, each requested when it is needed.
+
+        `timeout` applies to each page.
+        """
+        request = built(ListUsersRequest, namespace=namespace, user_id_prefix=user_id_prefix, page_size=page_size)
+        return self._paged("SessionService/ListUsers", request, ListUsersResponse, "users", checked(timeout))
+
+    def get_usage(self, *, namespace: str = "", timeout: float | None = None) -> GetUsageResponse:
+        """Reads what a namespace stores, and the limits of its quota. An unknown namespace stores nothing.
+
+        namespace: Empty means "default".
+        """
+        request = built(GetUsageRequest, namespace=namespace)
+        return self._call("SessionService/GetUsage", request, GetUsageResponse, checked(timeout))
 
     def set_policy(
         self,

@@ -135,6 +135,70 @@ class GetSessionResponse(_message.Message):
     session: Session
     def __init__(self, session: _Optional[_Union[Session, _Mapping]] = ...) -> None: ...
 
+class User(_message.Message):
+    __slots__ = ("user_id", "session_count", "last_active")
+    USER_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LAST_ACTIVE_FIELD_NUMBER: _ClassVar[int]
+    user_id: str
+    session_count: int
+    last_active: _timestamp_pb2.Timestamp
+    def __init__(self, user_id: _Optional[str] = ..., session_count: _Optional[int] = ..., last_active: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListUsersRequest(_message.Message):
+    __slots__ = ("namespace", "user_id_prefix", "page_size", "page_token")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    USER_ID_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    user_id_prefix: str
+    page_size: int
+    page_token: str
+    def __init__(self, namespace: _Optional[str] = ..., user_id_prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListUsersResponse(_message.Message):
+    __slots__ = ("users", "next_page_token")
+    USERS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    users: _containers.RepeatedCompositeFieldContainer[User]
+    next_page_token: str
+    def __init__(self, users: _Optional[_Iterable[_Union[User, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class GetUsageRequest(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    def __init__(self, namespace: _Optional[str] = ...) -> None: ...
+
+class NamespaceUsage(_message.Message):
+    __slots__ = ("sessions", "messages", "bytes")
+    SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    sessions: int
+    messages: int
+    bytes: int
+    def __init__(self, sessions: _Optional[int] = ..., messages: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class NamespaceQuota(_message.Message):
+    __slots__ = ("sessions", "messages", "bytes")
+    SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    sessions: int
+    messages: int
+    bytes: int
+    def __init__(self, sessions: _Optional[int] = ..., messages: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class GetUsageResponse(_message.Message):
+    __slots__ = ("usage", "quota")
+    USAGE_FIELD_NUMBER: _ClassVar[int]
+    QUOTA_FIELD_NUMBER: _ClassVar[int]
+    usage: NamespaceUsage
+    quota: NamespaceQuota
+    def __init__(self, usage: _Optional[_Union[NamespaceUsage, _Mapping]] = ..., quota: _Optional[_Union[NamespaceQuota, _Mapping]] = ...) -> None: ...
+
 class SetPolicyRequest(_message.Message):
     __slots__ = ("namespace", "user_id", "session_id", "policy")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]

@@ -2193,6 +2193,97 @@ pub struct GetSessionResponse {
     #[prost(message, optional, tag = "1")]
     pub session: ::core::option::Option<Session>,
 }
+/// A user of a namespace.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct User {
+    /// The id, unique in the namespace.
+    #[prost(string, tag = "1")]
+    pub user_id: ::prost::alloc::string::String,
+    /// The number of the user's sessions; 0 for a user that owns only facts or documents.
+    #[prost(int32, tag = "2")]
+    pub session_count: i32,
+    /// Time of the last write to one of these sessions. Absent without sessions.
+    #[prost(message, optional, tag = "3")]
+    pub last_active: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Selects the users to list.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListUsersRequest {
+    /// Empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    /// Only users whose id begins with this. Empty: all users.
+    #[prost(string, tag = "2")]
+    pub user_id_prefix: ::prost::alloc::string::String,
+    /// 0 means 100. Values above 1,000 are lowered to 1,000.
+    #[prost(int32, tag = "3")]
+    pub page_size: i32,
+    /// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
+    #[prost(string, tag = "4")]
+    pub page_token: ::prost::alloc::string::String,
+}
+/// One page of users.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListUsersResponse {
+    /// In the byte order of their ids.
+    #[prost(message, repeated, tag = "1")]
+    pub users: ::prost::alloc::vec::Vec<User>,
+    /// Empty: that was the last page.
+    #[prost(string, tag = "2")]
+    pub next_page_token: ::prost::alloc::string::String,
+}
+/// Selects the namespace to measure.
+#[non_exhaustive]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetUsageRequest {
+    /// Empty means "default".
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+}
+/// What a namespace stores, as its quota counts it.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NamespaceUsage {
+    /// Sessions.
+    #[prost(int64, tag = "1")]
+    pub sessions: i64,
+    /// Messages, pruned messages included.
+    #[prost(int64, tag = "2")]
+    pub messages: i64,
+    /// Bytes of messages with their vectors, facts, summaries, patterns, artifacts and documents, as they were written. The
+    /// index and free space in files do not count.
+    #[prost(int64, tag = "3")]
+    pub bytes: i64,
+}
+/// The limits of a namespace: the settings quota\_\*, or those of the access file. A write that would exceed one is
+/// refused with RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NamespaceQuota {
+    /// Sessions. 0: no limit.
+    #[prost(int64, tag = "1")]
+    pub sessions: i64,
+    /// Messages, pruned messages included. 0: no limit.
+    #[prost(int64, tag = "2")]
+    pub messages: i64,
+    /// Bytes, as NamespaceUsage counts them. 0: no limit.
+    #[prost(int64, tag = "3")]
+    pub bytes: i64,
+}
+/// The usage of a namespace beside its quota.
+#[non_exhaustive]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetUsageResponse {
+    /// Always present. All zero for an unknown namespace.
+    #[prost(message, optional, tag = "1")]
+    pub usage: ::core::option::Option<NamespaceUsage>,
+    /// Always present.
+    #[prost(message, optional, tag = "2")]
+    pub quota: ::core::option::Option<NamespaceQuota>,
+}
 /// The policy to set.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

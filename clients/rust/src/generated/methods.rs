@@ -187,6 +187,28 @@ impl Client {
         self.call("/memsidecar.v1.SessionService/GetSession", request).await
     }
 
+    /// Lists the users of a namespace: those that own at least one session, fact or document.
+    pub async fn list_users(&self, request: ListUsersRequest) -> Result<ListUsersResponse, Error> {
+        self.call("/memsidecar.v1.SessionService/ListUsers", request).await
+    }
+
+    /// Iterates over all pages of [`list_users`](Self::list_users), each requested when it is needed.
+    ///
+    /// The deadline applies to each page.
+    pub fn users(&self, request: ListUsersRequest) -> ResultStream<User> {
+        self.pages(
+            "/memsidecar.v1.SessionService/ListUsers",
+            request,
+            |request, token| request.page_token = token,
+            |page: ListUsersResponse| (page.users, page.next_page_token),
+        )
+    }
+
+    /// Reads what a namespace stores, and the limits of its quota. An unknown namespace stores nothing.
+    pub async fn get_usage(&self, request: GetUsageRequest) -> Result<GetUsageResponse, Error> {
+        self.call("/memsidecar.v1.SessionService/GetUsage", request).await
+    }
+
     /// Sets the policy for automatic pruning and summaries of a session; without session_id, the namespace's default
     /// policy. The given policy replaces the previous one as a whole.
     pub async fn set_policy(&self, request: SetPolicyRequest) -> Result<SetPolicyResponse, Error> {

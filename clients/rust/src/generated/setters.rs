@@ -1517,6 +1517,17 @@ impl GetSummaryRequest {
     }
 }
 
+impl GetUsageRequest {
+    /// Sets `namespace`.
+    ///
+    /// Empty means "default".
+    #[must_use]
+    pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = namespace.into();
+        self
+    }
+}
+
 impl ImportRequest {
     /// With what is required; the rest is the server's default.
     #[must_use]
@@ -1734,6 +1745,44 @@ impl ListSessionsRequest {
     #[must_use]
     pub fn with_user_id(mut self, user_id: impl Into<String>) -> Self {
         self.user_id = user_id.into();
+        self
+    }
+
+    /// Sets `page_size`.
+    ///
+    /// 0 means 100. Values above 1,000 are lowered to 1,000.
+    #[must_use]
+    pub fn with_page_size(mut self, page_size: i32) -> Self {
+        self.page_size = page_size;
+        self
+    }
+
+    /// Sets `page_token`.
+    ///
+    /// The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
+    #[must_use]
+    pub fn with_page_token(mut self, page_token: impl Into<String>) -> Self {
+        self.page_token = page_token.into();
+        self
+    }
+}
+
+impl ListUsersRequest {
+    /// Sets `namespace`.
+    ///
+    /// Empty means "default".
+    #[must_use]
+    pub fn with_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = namespace.into();
+        self
+    }
+
+    /// Sets `user_id_prefix`.
+    ///
+    /// Only users whose id begins with this. Empty: all users.
+    #[must_use]
+    pub fn with_user_id_prefix(mut self, user_id_prefix: impl Into<String>) -> Self {
+        self.user_id_prefix = user_id_prefix.into();
         self
     }
 

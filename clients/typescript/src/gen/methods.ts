@@ -48,6 +48,8 @@ import type {
     GetSessionResponse,
     GetSummaryRequest,
     GetSummaryResponse,
+    GetUsageRequest,
+    GetUsageResponse,
     ImportRequest,
     ImportResponse,
     ListArtifactsRequest,
@@ -58,6 +60,8 @@ import type {
     ListFactsResponse,
     ListSessionsRequest,
     ListSessionsResponse,
+    ListUsersRequest,
+    ListUsersResponse,
     Message,
     PruneRequest,
     PruneResponse,
@@ -81,6 +85,7 @@ import type {
     StoreInteractionResponse,
     SummarizeRequest,
     SummarizeResponse,
+    User,
     WatchRequest,
     WatchResponse,
 } from "./types.js";
@@ -101,6 +106,8 @@ const BUILD_CONTEXT = rpc<BuildContextRequest, BuildContextResponse>(MemoryServi
 const REPORT_USAGE = rpc<ReportUsageRequest, ReportUsageResponse>(MemoryService.method.reportUsage);
 const LIST_SESSIONS = rpc<ListSessionsRequest, ListSessionsResponse>(SessionService.method.listSessions);
 const GET_SESSION = rpc<GetSessionRequest, GetSessionResponse>(SessionService.method.getSession);
+const LIST_USERS = rpc<ListUsersRequest, ListUsersResponse>(SessionService.method.listUsers);
+const GET_USAGE = rpc<GetUsageRequest, GetUsageResponse>(SessionService.method.getUsage);
 const SET_POLICY = rpc<SetPolicyRequest, SetPolicyResponse>(SessionService.method.setPolicy);
 const DELETE_SESSION = rpc<DeleteSessionRequest, DeleteSessionResponse>(SessionService.method.deleteSession);
 const FORGET_MESSAGE = rpc<ForgetMessageRequest, ForgetMessageResponse>(SessionService.method.forgetMessage);
@@ -286,6 +293,21 @@ export class Methods {
     /** Reads one session. For an unknown session the response has no `session`. */
     getSession(request: GetSessionRequest, options?: CallOptions): Promise<GetSessionResponse> {
         return this.#calls.unary(GET_SESSION, request, options);
+    }
+
+    /** Lists the users of a namespace: those that own at least one session, fact or document. */
+    listUsers(request: ListUsersRequest, options?: CallOptions): Promise<ListUsersResponse> {
+        return this.#calls.unary(LIST_USERS, request, options);
+    }
+
+    /** Iterates over all pages of `listUsers`, each requested when it is needed. `options` apply to each page. */
+    users(request: Omit<ListUsersRequest, "pageToken">, options?: CallOptions): AsyncGenerator<User, void, undefined> {
+        return this.#calls.pages(LIST_USERS, request, "users", options);
+    }
+
+    /** Reads what a namespace stores, and the limits of its quota. An unknown namespace stores nothing. */
+    getUsage(request: GetUsageRequest, options?: CallOptions): Promise<GetUsageResponse> {
+        return this.#calls.unary(GET_USAGE, request, options);
     }
 
     /**

@@ -700,6 +700,58 @@ export interface GetSessionResponse {
     session?: Session;
 }
 
+/** One page of users. */
+export interface ListUsersResponse {
+    /** In the byte order of their ids. */
+    users: User[];
+    /** Empty: that was the last page. */
+    nextPageToken: string;
+}
+
+/** A user of a namespace. */
+export interface User {
+    /** The id, unique in the namespace. */
+    userId: string;
+    /** The number of the user's sessions; 0 for a user that owns only facts or documents. */
+    sessionCount: number;
+    /** Time of the last write to one of these sessions. Absent without sessions. */
+    lastActive?: string;
+}
+
+/** The usage of a namespace beside its quota. */
+export interface GetUsageResponse {
+    /** Always present. All zero for an unknown namespace. */
+    usage?: NamespaceUsage;
+    /** Always present. */
+    quota?: NamespaceQuota;
+}
+
+/** What a namespace stores, as its quota counts it. */
+export interface NamespaceUsage {
+    /** Sessions. */
+    sessions: number;
+    /** Messages, pruned messages included. */
+    messages: number;
+    /**
+     * Bytes of messages with their vectors, facts, summaries, patterns, artifacts and documents, as they were
+     * written. The index and free space in files do not count.
+     */
+    bytes: number;
+}
+
+/**
+ * The limits of a namespace: the settings quota_*, or those of the access file. A write that would exceed one is
+ * refused with RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED.
+ */
+export interface NamespaceQuota {
+    /** Sessions. 0: no limit. */
+    sessions: number;
+    /** Messages, pruned messages included. 0: no limit. */
+    messages: number;
+    /** Bytes, as NamespaceUsage counts them. 0: no limit. */
+    bytes: number;
+}
+
 /** The policy in force. */
 export interface SetPolicyResponse {
     /** The current state. */
@@ -1645,6 +1697,24 @@ export interface GetSessionRequest {
     userId?: string | undefined;
     /** Required. */
     sessionId: string;
+}
+
+/** Selects the users to list. */
+export interface ListUsersRequest {
+    /** Empty means "default". */
+    namespace?: string | undefined;
+    /** Only users whose id begins with this. Empty: all users. */
+    userIdPrefix?: string | undefined;
+    /** 0 means 100. Values above 1,000 are lowered to 1,000. */
+    pageSize?: number | undefined;
+    /** The nextPageToken of the previous page. Empty: the first page. Opaque, bound to the request's other fields. */
+    pageToken?: string | undefined;
+}
+
+/** Selects the namespace to measure. */
+export interface GetUsageRequest {
+    /** Empty means "default". */
+    namespace?: string | undefined;
 }
 
 /** The policy to set. */

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file memsidecar/v1/session.proto.
  */
 export const file_memsidecar_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("ChttZW1zaWRlY2FyL3YxL3Nlc3Npb24ucHJvdG8SDW1lbXNpZGVjYXIudjEiqQEKDVNlc3Npb25Qb2xpY3kSGQoRYXV0b19wcnVuZV90b2tlbnMYASABKAUSLgoIc3RyYXRlZ3kYAiABKA4yHC5tZW1zaWRlY2FyLnYxLlBydW5lU3RyYXRlZ3kSEQoJc3VtbWFyaXplGAMgASgIEg0KBW1vZGVsGAQgASgJEisKCXJldGVudGlvbhgFIAEoCzIYLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uIj0KD1JldGVudGlvbkxpbWl0cxIXCg9tYXhfYWdlX3NlY29uZHMYASABKAMSEQoJbWF4X2NvdW50GAIgASgFItIBCglSZXRlbnRpb24SMAoIbWVzc2FnZXMYASABKAsyHi5tZW1zaWRlY2FyLnYxLlJldGVudGlvbkxpbWl0cxItCgVmYWN0cxgCIAEoCzIeLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uTGltaXRzEjEKCWFydGlmYWN0cxgDIAEoCzIeLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uTGltaXRzEjEKCWRvY3VtZW50cxgEIAEoCzIeLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uTGltaXRzIpkDCgdTZXNzaW9uEhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2xhc3RfYWN0aXZlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgVzdGF0cxgGIAEoCzIbLm1lbXNpZGVjYXIudjEuU2Vzc2lvblN0YXRzEiwKBnBvbGljeRgHIAEoCzIcLm1lbXNpZGVjYXIudjEuU2Vzc2lvblBvbGljeRI6Cgp3YXRlcm1hcmtzGAggAygLMiYubWVtc2lkZWNhci52MS5TZXNzaW9uLldhdGVybWFya3NFbnRyeRIrCglyZXRlbnRpb24YCSABKAsyGC5tZW1zaWRlY2FyLnYxLlJldGVudGlvbhoxCg9XYXRlcm1hcmtzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJgChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIlkKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYubWVtc2lkZWNhci52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJLChFHZXRTZXNzaW9uUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIj0KEkdldFNlc3Npb25SZXNwb25zZRInCgdzZXNzaW9uGAEgASgLMhYubWVtc2lkZWNhci52MS5TZXNzaW9uIngKEFNldFBvbGljeVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIsCgZwb2xpY3kYBCABKAsyHC5tZW1zaWRlY2FyLnYxLlNlc3Npb25Qb2xpY3kiQQoRU2V0UG9saWN5UmVzcG9uc2USLAoGcG9saWN5GAEgASgLMhwubWVtc2lkZWNhci52MS5TZXNzaW9uUG9saWN5IqEBCg5FcmFzdXJlUmVjZWlwdBIQCghtZXNzYWdlcxgBIAEoBRISCgppbmRleF9yb3dzGAIgASgFEg0KBWZhY3RzGAMgASgFEhEKCXN1bW1hcmllcxgEIAEoBRIRCglhcnRpZmFjdHMYBSABKAUSEQoJZG9jdW1lbnRzGAYgASgFEhAKCHNlc3Npb25zGAcgASgFEg8KB2RyeV9ydW4YCCABKAgiXwoURGVsZXRlU2Vzc2lvblJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgdkcnlfcnVuGAQgASgIIkcKFURlbGV0ZVNlc3Npb25SZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0ubWVtc2lkZWNhci52MS5FcmFzdXJlUmVjZWlwdCJzChRGb3JnZXRNZXNzYWdlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhIKCm1lc3NhZ2VfaWQYBCABKAkSDwoHZHJ5X3J1bhgFIAEoCCJHChVGb3JnZXRNZXNzYWdlUmVzcG9uc2USLgoHcmVjZWlwdBgBIAEoCzIdLm1lbXNpZGVjYXIudjEuRXJhc3VyZVJlY2VpcHQiSAoRRm9yZ2V0VXNlclJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDwoHZHJ5X3J1bhgDIAEoCCJEChJGb3JnZXRVc2VyUmVzcG9uc2USLgoHcmVjZWlwdBgBIAEoCzIdLm1lbXNpZGVjYXIudjEuRXJhc3VyZVJlY2VpcHQiigEKD0FyY2hpdmVkU2Vzc2lvbhIvCgtjcmVhdGVfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbGFzdF9hY3RpdmUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWxhc3Rfc2VxdWVuY2UYAyABKAMiPQoLQ2FsaWJyYXRpb24SDQoFbW9kZWwYASABKAkSDgoGZmFjdG9yGAIgASgBEg8KB3JlcG9ydHMYAyABKAMihgQKDUFyY2hpdmVSZWNvcmQSDwoHdXNlcl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEikKB21lc3NhZ2UYAyABKAsyFi5tZW1zaWRlY2FyLnYxLk1lc3NhZ2VIABIjCgRmYWN0GAQgASgLMhMubWVtc2lkZWNhci52MS5GYWN0SAASKQoHc3VtbWFyeRgFIAEoCzIWLm1lbXNpZGVjYXIudjEuU3VtbWFyeUgAEisKCGFydGlmYWN0GAYgASgLMhcubWVtc2lkZWNhci52MS5BcnRpZmFjdEgAEisKCGRvY3VtZW50GAcgASgLMhcubWVtc2lkZWNhci52MS5Eb2N1bWVudEgAEi4KBnBvbGljeRgIIAEoCzIcLm1lbXNpZGVjYXIudjEuU2Vzc2lvblBvbGljeUgAEjEKC2NhbGlicmF0aW9uGAwgASgLMhoubWVtc2lkZWNhci52MS5DYWxpYnJhdGlvbkgAEjEKB3Nlc3Npb24YDSABKAsyHi5tZW1zaWRlY2FyLnYxLkFyY2hpdmVkU2Vzc2lvbkgAEg4KBnBydW5lZBgJIAEoCBIPCgd2ZXJzaW9uGAogASgFEikKCWRpc3BsYXllZBgLIAEoCzIWLm1lbXNpZGVjYXIudjEuTWVzc2FnZRIPCgdsZWFybmVkGA4gASgIQggKBnJlY29yZCJXCg1FeHBvcnRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSDgoGY3Vyc29yGAQgASgJIk4KDkV4cG9ydFJlc3BvbnNlEiwKBnJlY29yZBgBIAEoCzIcLm1lbXNpZGVjYXIudjEuQXJjaGl2ZVJlY29yZBIOCgZjdXJzb3IYAiABKAkiawoNSW1wb3J0UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSLAoGcmVjb3JkGAIgASgLMhwubWVtc2lkZWNhci52MS5BcmNoaXZlUmVjb3JkEhkKEW92ZXJyaWRlX2VyYXN1cmVzGAMgASgIIlkKDkltcG9ydFJlc3BvbnNlEhUKDWR1cmFibGVfY291bnQYASABKAMSFwoPZHVwbGljYXRlX2NvdW50GAIgASgDEhcKD2ZvcmdvdHRlbl9jb3VudBgDIAEoAyJWCgxXYXRjaFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZjdXJzb3IYBCABKAkitAEKDVdhdGNoUmVzcG9uc2USJgoEa2luZBgBIAEoDjIYLm1lbXNpZGVjYXIudjEuRXZlbnRLaW5kEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxIKCgJpZBgFIAEoCRIOCgZjdXJzb3IYBiABKAkSKAoEdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAq/wEKCUV2ZW50S2luZBIaChZFVkVOVF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQRVZFTlRfS0lORF9BRERFRBABEhUKEUVWRU5UX0tJTkRfUFJVTkVEEAISFgoSRVZFTlRfS0lORF9DTEVBUkVEEAMSGAoURVZFTlRfS0lORF9BTk5PVEFURUQQBBIWChJFVkVOVF9LSU5EX0lOREVYRUQQBRITCg9FVkVOVF9LSU5EX0ZBQ1QQBhIWChJFVkVOVF9LSU5EX1NVTU1BUlkQBxIYChRFVkVOVF9LSU5EX0ZPUkdPVFRFThAIEhgKFEVWRU5UX0tJTkRfSEVBUlRCRUFUEAky8QUKDlNlc3Npb25TZXJ2aWNlElcKDExpc3RTZXNzaW9ucxIiLm1lbXNpZGVjYXIudjEuTGlzdFNlc3Npb25zUmVxdWVzdBojLm1lbXNpZGVjYXIudjEuTGlzdFNlc3Npb25zUmVzcG9uc2USUQoKR2V0U2Vzc2lvbhIgLm1lbXNpZGVjYXIudjEuR2V0U2Vzc2lvblJlcXVlc3QaIS5tZW1zaWRlY2FyLnYxLkdldFNlc3Npb25SZXNwb25zZRJOCglTZXRQb2xpY3kSHy5tZW1zaWRlY2FyLnYxLlNldFBvbGljeVJlcXVlc3QaIC5tZW1zaWRlY2FyLnYxLlNldFBvbGljeVJlc3BvbnNlEloKDURlbGV0ZVNlc3Npb24SIy5tZW1zaWRlY2FyLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiQubWVtc2lkZWNhci52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2USWgoNRm9yZ2V0TWVzc2FnZRIjLm1lbXNpZGVjYXIudjEuRm9yZ2V0TWVzc2FnZVJlcXVlc3QaJC5tZW1zaWRlY2FyLnYxLkZvcmdldE1lc3NhZ2VSZXNwb25zZRJRCgpGb3JnZXRVc2VyEiAubWVtc2lkZWNhci52MS5Gb3JnZXRVc2VyUmVxdWVzdBohLm1lbXNpZGVjYXIudjEuRm9yZ2V0VXNlclJlc3BvbnNlEkcKBkV4cG9ydBIcLm1lbXNpZGVjYXIudjEuRXhwb3J0UmVxdWVzdBodLm1lbXNpZGVjYXIudjEuRXhwb3J0UmVzcG9uc2UwARJJCgZJbXBvcnQSHC5tZW1zaWRlY2FyLnYxLkltcG9ydFJlcXVlc3QaHS5tZW1zaWRlY2FyLnYxLkltcG9ydFJlc3BvbnNlKAEwARJECgVXYXRjaBIbLm1lbXNpZGVjYXIudjEuV2F0Y2hSZXF1ZXN0GhwubWVtc2lkZWNhci52MS5XYXRjaFJlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_timestamp, file_memsidecar_v1_knowledge, file_memsidecar_v1_memory, file_memsidecar_v1_message]);
+  fileDesc("ChttZW1zaWRlY2FyL3YxL3Nlc3Npb24ucHJvdG8SDW1lbXNpZGVjYXIudjEiqQEKDVNlc3Npb25Qb2xpY3kSGQoRYXV0b19wcnVuZV90b2tlbnMYASABKAUSLgoIc3RyYXRlZ3kYAiABKA4yHC5tZW1zaWRlY2FyLnYxLlBydW5lU3RyYXRlZ3kSEQoJc3VtbWFyaXplGAMgASgIEg0KBW1vZGVsGAQgASgJEisKCXJldGVudGlvbhgFIAEoCzIYLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uIj0KD1JldGVudGlvbkxpbWl0cxIXCg9tYXhfYWdlX3NlY29uZHMYASABKAMSEQoJbWF4X2NvdW50GAIgASgFItIBCglSZXRlbnRpb24SMAoIbWVzc2FnZXMYASABKAsyHi5tZW1zaWRlY2FyLnYxLlJldGVudGlvbkxpbWl0cxItCgVmYWN0cxgCIAEoCzIeLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uTGltaXRzEjEKCWFydGlmYWN0cxgDIAEoCzIeLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uTGltaXRzEjEKCWRvY3VtZW50cxgEIAEoCzIeLm1lbXNpZGVjYXIudjEuUmV0ZW50aW9uTGltaXRzIpkDCgdTZXNzaW9uEhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2xhc3RfYWN0aXZlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgVzdGF0cxgGIAEoCzIbLm1lbXNpZGVjYXIudjEuU2Vzc2lvblN0YXRzEiwKBnBvbGljeRgHIAEoCzIcLm1lbXNpZGVjYXIudjEuU2Vzc2lvblBvbGljeRI6Cgp3YXRlcm1hcmtzGAggAygLMiYubWVtc2lkZWNhci52MS5TZXNzaW9uLldhdGVybWFya3NFbnRyeRIrCglyZXRlbnRpb24YCSABKAsyGC5tZW1zaWRlY2FyLnYxLlJldGVudGlvbhoxCg9XYXRlcm1hcmtzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgDOgI4ASJgChNMaXN0U2Vzc2lvbnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIlkKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYubWVtc2lkZWNhci52MS5TZXNzaW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJLChFHZXRTZXNzaW9uUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJIj0KEkdldFNlc3Npb25SZXNwb25zZRInCgdzZXNzaW9uGAEgASgLMhYubWVtc2lkZWNhci52MS5TZXNzaW9uIl8KBFVzZXISDwoHdXNlcl9pZBgBIAEoCRIVCg1zZXNzaW9uX2NvdW50GAIgASgFEi8KC2xhc3RfYWN0aXZlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJkChBMaXN0VXNlcnNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIWCg51c2VyX2lkX3ByZWZpeBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJQChFMaXN0VXNlcnNSZXNwb25zZRIiCgV1c2VycxgBIAMoCzITLm1lbXNpZGVjYXIudjEuVXNlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJAoPR2V0VXNhZ2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSJDCg5OYW1lc3BhY2VVc2FnZRIQCghzZXNzaW9ucxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxINCgVieXRlcxgDIAEoAyJDCg5OYW1lc3BhY2VRdW90YRIQCghzZXNzaW9ucxgBIAEoAxIQCghtZXNzYWdlcxgCIAEoAxINCgVieXRlcxgDIAEoAyJuChBHZXRVc2FnZVJlc3BvbnNlEiwKBXVzYWdlGAEgASgLMh0ubWVtc2lkZWNhci52MS5OYW1lc3BhY2VVc2FnZRIsCgVxdW90YRgCIAEoCzIdLm1lbXNpZGVjYXIudjEuTmFtZXNwYWNlUXVvdGEieAoQU2V0UG9saWN5UmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEiwKBnBvbGljeRgEIAEoCzIcLm1lbXNpZGVjYXIudjEuU2Vzc2lvblBvbGljeSJBChFTZXRQb2xpY3lSZXNwb25zZRIsCgZwb2xpY3kYASABKAsyHC5tZW1zaWRlY2FyLnYxLlNlc3Npb25Qb2xpY3kioQEKDkVyYXN1cmVSZWNlaXB0EhAKCG1lc3NhZ2VzGAEgASgFEhIKCmluZGV4X3Jvd3MYAiABKAUSDQoFZmFjdHMYAyABKAUSEQoJc3VtbWFyaWVzGAQgASgFEhEKCWFydGlmYWN0cxgFIAEoBRIRCglkb2N1bWVudHMYBiABKAUSEAoIc2Vzc2lvbnMYByABKAUSDwoHZHJ5X3J1bhgIIAEoCCJfChREZWxldGVTZXNzaW9uUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg8KB2RyeV9ydW4YBCABKAgiRwoVRGVsZXRlU2Vzc2lvblJlc3BvbnNlEi4KB3JlY2VpcHQYASABKAsyHS5tZW1zaWRlY2FyLnYxLkVyYXN1cmVSZWNlaXB0InMKFEZvcmdldE1lc3NhZ2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEhIKCnNlc3Npb25faWQYAyABKAkSEgoKbWVzc2FnZV9pZBgEIAEoCRIPCgdkcnlfcnVuGAUgASgIIkcKFUZvcmdldE1lc3NhZ2VSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0ubWVtc2lkZWNhci52MS5FcmFzdXJlUmVjZWlwdCJIChFGb3JnZXRVc2VyUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIPCgdkcnlfcnVuGAMgASgIIkQKEkZvcmdldFVzZXJSZXNwb25zZRIuCgdyZWNlaXB0GAEgASgLMh0ubWVtc2lkZWNhci52MS5FcmFzdXJlUmVjZWlwdCKKAQoPQXJjaGl2ZWRTZXNzaW9uEi8KC2NyZWF0ZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtsYXN0X2FjdGl2ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbGFzdF9zZXF1ZW5jZRgDIAEoAyI9CgtDYWxpYnJhdGlvbhINCgVtb2RlbBgBIAEoCRIOCgZmYWN0b3IYAiABKAESDwoHcmVwb3J0cxgDIAEoAyKGBAoNQXJjaGl2ZVJlY29yZBIPCgd1c2VyX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSKQoHbWVzc2FnZRgDIAEoCzIWLm1lbXNpZGVjYXIudjEuTWVzc2FnZUgAEiMKBGZhY3QYBCABKAsyEy5tZW1zaWRlY2FyLnYxLkZhY3RIABIpCgdzdW1tYXJ5GAUgASgLMhYubWVtc2lkZWNhci52MS5TdW1tYXJ5SAASKwoIYXJ0aWZhY3QYBiABKAsyFy5tZW1zaWRlY2FyLnYxLkFydGlmYWN0SAASKwoIZG9jdW1lbnQYByABKAsyFy5tZW1zaWRlY2FyLnYxLkRvY3VtZW50SAASLgoGcG9saWN5GAggASgLMhwubWVtc2lkZWNhci52MS5TZXNzaW9uUG9saWN5SAASMQoLY2FsaWJyYXRpb24YDCABKAsyGi5tZW1zaWRlY2FyLnYxLkNhbGlicmF0aW9uSAASMQoHc2Vzc2lvbhgNIAEoCzIeLm1lbXNpZGVjYXIudjEuQXJjaGl2ZWRTZXNzaW9uSAASDgoGcHJ1bmVkGAkgASgIEg8KB3ZlcnNpb24YCiABKAUSKQoJZGlzcGxheWVkGAsgASgLMhYubWVtc2lkZWNhci52MS5NZXNzYWdlEg8KB2xlYXJuZWQYDiABKAhCCAoGcmVjb3JkIlcKDUV4cG9ydFJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIOCgZjdXJzb3IYBCABKAkiTgoORXhwb3J0UmVzcG9uc2USLAoGcmVjb3JkGAEgASgLMhwubWVtc2lkZWNhci52MS5BcmNoaXZlUmVjb3JkEg4KBmN1cnNvchgCIAEoCSJrCg1JbXBvcnRSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIsCgZyZWNvcmQYAiABKAsyHC5tZW1zaWRlY2FyLnYxLkFyY2hpdmVSZWNvcmQSGQoRb3ZlcnJpZGVfZXJhc3VyZXMYAyABKAgiWQoOSW1wb3J0UmVzcG9uc2USFQoNZHVyYWJsZV9jb3VudBgBIAEoAxIXCg9kdXBsaWNhdGVfY291bnQYAiABKAMSFwoPZm9yZ290dGVuX2NvdW50GAMgASgDIlYKDFdhdGNoUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEg4KBmN1cnNvchgEIAEoCSK0AQoNV2F0Y2hSZXNwb25zZRImCgRraW5kGAEgASgOMhgubWVtc2lkZWNhci52MS5FdmVudEtpbmQSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhAKCHNlcXVlbmNlGAQgASgDEgoKAmlkGAUgASgJEg4KBmN1cnNvchgGIAEoCRIoCgR0aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCr/AQoJRXZlbnRLaW5kEhoKFkVWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIUChBFVkVOVF9LSU5EX0FEREVEEAESFQoRRVZFTlRfS0lORF9QUlVORUQQAhIWChJFVkVOVF9LSU5EX0NMRUFSRUQQAxIYChRFVkVOVF9LSU5EX0FOTk9UQVRFRBAEEhYKEkVWRU5UX0tJTkRfSU5ERVhFRBAFEhMKD0VWRU5UX0tJTkRfRkFDVBAGEhYKEkVWRU5UX0tJTkRfU1VNTUFSWRAHEhgKFEVWRU5UX0tJTkRfRk9SR09UVEVOEAgSGAoURVZFTlRfS0lORF9IRUFSVEJFQVQQCTKOBwoOU2Vzc2lvblNlcnZpY2USVwoMTGlzdFNlc3Npb25zEiIubWVtc2lkZWNhci52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiMubWVtc2lkZWNhci52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZRJRCgpHZXRTZXNzaW9uEiAubWVtc2lkZWNhci52MS5HZXRTZXNzaW9uUmVxdWVzdBohLm1lbXNpZGVjYXIudjEuR2V0U2Vzc2lvblJlc3BvbnNlEk4KCUxpc3RVc2VycxIfLm1lbXNpZGVjYXIudjEuTGlzdFVzZXJzUmVxdWVzdBogLm1lbXNpZGVjYXIudjEuTGlzdFVzZXJzUmVzcG9uc2USSwoIR2V0VXNhZ2USHi5tZW1zaWRlY2FyLnYxLkdldFVzYWdlUmVxdWVzdBofLm1lbXNpZGVjYXIudjEuR2V0VXNhZ2VSZXNwb25zZRJOCglTZXRQb2xpY3kSHy5tZW1zaWRlY2FyLnYxLlNldFBvbGljeVJlcXVlc3QaIC5tZW1zaWRlY2FyLnYxLlNldFBvbGljeVJlc3BvbnNlEloKDURlbGV0ZVNlc3Npb24SIy5tZW1zaWRlY2FyLnYxLkRlbGV0ZVNlc3Npb25SZXF1ZXN0GiQubWVtc2lkZWNhci52MS5EZWxldGVTZXNzaW9uUmVzcG9uc2USWgoNRm9yZ2V0TWVzc2FnZRIjLm1lbXNpZGVjYXIudjEuRm9yZ2V0TWVzc2FnZVJlcXVlc3QaJC5tZW1zaWRlY2FyLnYxLkZvcmdldE1lc3NhZ2VSZXNwb25zZRJRCgpGb3JnZXRVc2VyEiAubWVtc2lkZWNhci52MS5Gb3JnZXRVc2VyUmVxdWVzdBohLm1lbXNpZGVjYXIudjEuRm9yZ2V0VXNlclJlc3BvbnNlEkcKBkV4cG9ydBIcLm1lbXNpZGVjYXIudjEuRXhwb3J0UmVxdWVzdBodLm1lbXNpZGVjYXIudjEuRXhwb3J0UmVzcG9uc2UwARJJCgZJbXBvcnQSHC5tZW1zaWRlY2FyLnYxLkltcG9ydFJlcXVlc3QaHS5tZW1zaWRlY2FyLnYxLkltcG9ydFJlc3BvbnNlKAEwARJECgVXYXRjaBIbLm1lbXNpZGVjYXIudjEuV2F0Y2hSZXF1ZXN0GhwubWVtc2lkZWNhci52MS5XYXRjaFJlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_timestamp, file_memsidecar_v1_knowledge, file_memsidecar_v1_memory, file_memsidecar_v1_message]);
 
 /**
  * Policy for automatic pruning and summaries of a session.
@@ -353,6 +353,232 @@ export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PUR
   messageDesc(file_memsidecar_v1_session, 7);
 
 /**
+ * A user of a namespace.
+ *
+ * @generated from message memsidecar.v1.User
+ */
+export type User = Message<"memsidecar.v1.User"> & {
+  /**
+   * The id, unique in the namespace.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * The number of the user's sessions; 0 for a user that owns only facts or documents.
+   *
+   * @generated from field: int32 session_count = 2;
+   */
+  sessionCount: number;
+
+  /**
+   * Time of the last write to one of these sessions. Absent without sessions.
+   *
+   * @generated from field: google.protobuf.Timestamp last_active = 3;
+   */
+  lastActive?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.User.
+ * Use `create(UserSchema)` to create a new message.
+ */
+export const UserSchema: GenMessage<User> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 8);
+
+/**
+ * Selects the users to list.
+ *
+ * @generated from message memsidecar.v1.ListUsersRequest
+ */
+export type ListUsersRequest = Message<"memsidecar.v1.ListUsersRequest"> & {
+  /**
+   * Empty means "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Only users whose id begins with this. Empty: all users.
+   *
+   * @generated from field: string user_id_prefix = 2;
+   */
+  userIdPrefix: string;
+
+  /**
+   * 0 means 100. Values above 1,000 are lowered to 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the previous page. Empty: the first page. Opaque, bound to the request's other fields.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.ListUsersRequest.
+ * Use `create(ListUsersRequestSchema)` to create a new message.
+ */
+export const ListUsersRequestSchema: GenMessage<ListUsersRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 9);
+
+/**
+ * One page of users.
+ *
+ * @generated from message memsidecar.v1.ListUsersResponse
+ */
+export type ListUsersResponse = Message<"memsidecar.v1.ListUsersResponse"> & {
+  /**
+   * In the byte order of their ids.
+   *
+   * @generated from field: repeated memsidecar.v1.User users = 1;
+   */
+  users: User[];
+
+  /**
+   * Empty: that was the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.ListUsersResponse.
+ * Use `create(ListUsersResponseSchema)` to create a new message.
+ */
+export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 10);
+
+/**
+ * Selects the namespace to measure.
+ *
+ * @generated from message memsidecar.v1.GetUsageRequest
+ */
+export type GetUsageRequest = Message<"memsidecar.v1.GetUsageRequest"> & {
+  /**
+   * Empty means "default".
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+};
+
+/**
+ * Describes the message memsidecar.v1.GetUsageRequest.
+ * Use `create(GetUsageRequestSchema)` to create a new message.
+ */
+export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 11);
+
+/**
+ * What a namespace stores, as its quota counts it.
+ *
+ * @generated from message memsidecar.v1.NamespaceUsage
+ */
+export type NamespaceUsage = Message<"memsidecar.v1.NamespaceUsage"> & {
+  /**
+   * Sessions.
+   *
+   * @generated from field: int64 sessions = 1;
+   */
+  sessions: bigint;
+
+  /**
+   * Messages, pruned messages included.
+   *
+   * @generated from field: int64 messages = 2;
+   */
+  messages: bigint;
+
+  /**
+   * Bytes of messages with their vectors, facts, summaries, patterns, artifacts and documents, as they were written. The
+   * index and free space in files do not count.
+   *
+   * @generated from field: int64 bytes = 3;
+   */
+  bytes: bigint;
+};
+
+/**
+ * Describes the message memsidecar.v1.NamespaceUsage.
+ * Use `create(NamespaceUsageSchema)` to create a new message.
+ */
+export const NamespaceUsageSchema: GenMessage<NamespaceUsage> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 12);
+
+/**
+ * The limits of a namespace: the settings quota_*, or those of the access file. A write that would exceed one is
+ * refused with RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED.
+ *
+ * @generated from message memsidecar.v1.NamespaceQuota
+ */
+export type NamespaceQuota = Message<"memsidecar.v1.NamespaceQuota"> & {
+  /**
+   * Sessions. 0: no limit.
+   *
+   * @generated from field: int64 sessions = 1;
+   */
+  sessions: bigint;
+
+  /**
+   * Messages, pruned messages included. 0: no limit.
+   *
+   * @generated from field: int64 messages = 2;
+   */
+  messages: bigint;
+
+  /**
+   * Bytes, as NamespaceUsage counts them. 0: no limit.
+   *
+   * @generated from field: int64 bytes = 3;
+   */
+  bytes: bigint;
+};
+
+/**
+ * Describes the message memsidecar.v1.NamespaceQuota.
+ * Use `create(NamespaceQuotaSchema)` to create a new message.
+ */
+export const NamespaceQuotaSchema: GenMessage<NamespaceQuota> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 13);
+
+/**
+ * The usage of a namespace beside its quota.
+ *
+ * @generated from message memsidecar.v1.GetUsageResponse
+ */
+export type GetUsageResponse = Message<"memsidecar.v1.GetUsageResponse"> & {
+  /**
+   * Always present. All zero for an unknown namespace.
+   *
+   * @generated from field: memsidecar.v1.NamespaceUsage usage = 1;
+   */
+  usage?: NamespaceUsage | undefined;
+
+  /**
+   * Always present.
+   *
+   * @generated from field: memsidecar.v1.NamespaceQuota quota = 2;
+   */
+  quota?: NamespaceQuota | undefined;
+};
+
+/**
+ * Describes the message memsidecar.v1.GetUsageResponse.
+ * Use `create(GetUsageResponseSchema)` to create a new message.
+ */
+export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
+  messageDesc(file_memsidecar_v1_session, 14);
+
+/**
  * The policy to set.
  *
  * @generated from message memsidecar.v1.SetPolicyRequest
@@ -392,7 +618,7 @@ export type SetPolicyRequest = Message<"memsidecar.v1.SetPolicyRequest"> & {
  * Use `create(SetPolicyRequestSchema)` to create a new message.
  */
 export const SetPolicyRequestSchema: GenMessage<SetPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 8);
+  messageDesc(file_memsidecar_v1_session, 15);
 
 /**
  * The policy in force.
@@ -413,7 +639,7 @@ export type SetPolicyResponse = Message<"memsidecar.v1.SetPolicyResponse"> & {
  * Use `create(SetPolicyResponseSchema)` to create a new message.
  */
 export const SetPolicyResponseSchema: GenMessage<SetPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 9);
+  messageDesc(file_memsidecar_v1_session, 16);
 
 /**
  * Counts per layer of erased items, or in a dry run of the items that would be erased. Items that stay with the user
@@ -484,7 +710,7 @@ export type ErasureReceipt = Message<"memsidecar.v1.ErasureReceipt"> & {
  * Use `create(ErasureReceiptSchema)` to create a new message.
  */
 export const ErasureReceiptSchema: GenMessage<ErasureReceipt> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 10);
+  messageDesc(file_memsidecar_v1_session, 17);
 
 /**
  * Selects the session to erase.
@@ -526,7 +752,7 @@ export type DeleteSessionRequest = Message<"memsidecar.v1.DeleteSessionRequest">
  * Use `create(DeleteSessionRequestSchema)` to create a new message.
  */
 export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 11);
+  messageDesc(file_memsidecar_v1_session, 18);
 
 /**
  * The result of an erasure.
@@ -547,7 +773,7 @@ export type DeleteSessionResponse = Message<"memsidecar.v1.DeleteSessionResponse
  * Use `create(DeleteSessionResponseSchema)` to create a new message.
  */
 export const DeleteSessionResponseSchema: GenMessage<DeleteSessionResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 12);
+  messageDesc(file_memsidecar_v1_session, 19);
 
 /**
  * Selects the message to erase.
@@ -596,7 +822,7 @@ export type ForgetMessageRequest = Message<"memsidecar.v1.ForgetMessageRequest">
  * Use `create(ForgetMessageRequestSchema)` to create a new message.
  */
 export const ForgetMessageRequestSchema: GenMessage<ForgetMessageRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 13);
+  messageDesc(file_memsidecar_v1_session, 20);
 
 /**
  * The result of an erasure.
@@ -617,7 +843,7 @@ export type ForgetMessageResponse = Message<"memsidecar.v1.ForgetMessageResponse
  * Use `create(ForgetMessageResponseSchema)` to create a new message.
  */
 export const ForgetMessageResponseSchema: GenMessage<ForgetMessageResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 14);
+  messageDesc(file_memsidecar_v1_session, 21);
 
 /**
  * Selects the user to erase.
@@ -652,7 +878,7 @@ export type ForgetUserRequest = Message<"memsidecar.v1.ForgetUserRequest"> & {
  * Use `create(ForgetUserRequestSchema)` to create a new message.
  */
 export const ForgetUserRequestSchema: GenMessage<ForgetUserRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 15);
+  messageDesc(file_memsidecar_v1_session, 22);
 
 /**
  * The result of an erasure.
@@ -673,7 +899,7 @@ export type ForgetUserResponse = Message<"memsidecar.v1.ForgetUserResponse"> & {
  * Use `create(ForgetUserResponseSchema)` to create a new message.
  */
 export const ForgetUserResponseSchema: GenMessage<ForgetUserResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 16);
+  messageDesc(file_memsidecar_v1_session, 23);
 
 /**
  * The session of an archive, apart from its messages.
@@ -709,7 +935,7 @@ export type ArchivedSession = Message<"memsidecar.v1.ArchivedSession"> & {
  * Use `create(ArchivedSessionSchema)` to create a new message.
  */
 export const ArchivedSessionSchema: GenMessage<ArchivedSession> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 17);
+  messageDesc(file_memsidecar_v1_session, 24);
 
 /**
  * What the sidecar has learned about the token counts of a model, from ReportUsage.
@@ -744,7 +970,7 @@ export type Calibration = Message<"memsidecar.v1.Calibration"> & {
  * Use `create(CalibrationSchema)` to create a new message.
  */
 export const CalibrationSchema: GenMessage<Calibration> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 18);
+  messageDesc(file_memsidecar_v1_session, 25);
 
 /**
  * One record of an archive.
@@ -872,7 +1098,7 @@ export type ArchiveRecord = Message<"memsidecar.v1.ArchiveRecord"> & {
  * Use `create(ArchiveRecordSchema)` to create a new message.
  */
 export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 19);
+  messageDesc(file_memsidecar_v1_session, 26);
 
 /**
  * Selects the records to export.
@@ -914,7 +1140,7 @@ export type ExportRequest = Message<"memsidecar.v1.ExportRequest"> & {
  * Use `create(ExportRequestSchema)` to create a new message.
  */
 export const ExportRequestSchema: GenMessage<ExportRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 20);
+  messageDesc(file_memsidecar_v1_session, 27);
 
 /**
  * One record of the archive.
@@ -942,7 +1168,7 @@ export type ExportResponse = Message<"memsidecar.v1.ExportResponse"> & {
  * Use `create(ExportResponseSchema)` to create a new message.
  */
 export const ExportResponseSchema: GenMessage<ExportResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 21);
+  messageDesc(file_memsidecar_v1_session, 28);
 
 /**
  * One record to store.
@@ -977,7 +1203,7 @@ export type ImportRequest = Message<"memsidecar.v1.ImportRequest"> & {
  * Use `create(ImportRequestSchema)` to create a new message.
  */
 export const ImportRequestSchema: GenMessage<ImportRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 22);
+  messageDesc(file_memsidecar_v1_session, 29);
 
 /**
  * The progress of an import.
@@ -1012,7 +1238,7 @@ export type ImportResponse = Message<"memsidecar.v1.ImportResponse"> & {
  * Use `create(ImportResponseSchema)` to create a new message.
  */
 export const ImportResponseSchema: GenMessage<ImportResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 23);
+  messageDesc(file_memsidecar_v1_session, 30);
 
 /**
  * Selects the events to watch.
@@ -1054,7 +1280,7 @@ export type WatchRequest = Message<"memsidecar.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 24);
+  messageDesc(file_memsidecar_v1_session, 31);
 
 /**
  * One event.
@@ -1117,7 +1343,7 @@ export type WatchResponse = Message<"memsidecar.v1.WatchResponse"> & {
  * Use `create(WatchResponseSchema)` to create a new message.
  */
 export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
-  messageDesc(file_memsidecar_v1_session, 25);
+  messageDesc(file_memsidecar_v1_session, 32);
 
 /**
  * The kind of an event.
@@ -1230,6 +1456,26 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof GetSessionRequestSchema;
     output: typeof GetSessionResponseSchema;
+  },
+  /**
+   * Lists the users of a namespace: those that own at least one session, fact or document.
+   *
+   * @generated from rpc memsidecar.v1.SessionService.ListUsers
+   */
+  listUsers: {
+    methodKind: "unary";
+    input: typeof ListUsersRequestSchema;
+    output: typeof ListUsersResponseSchema;
+  },
+  /**
+   * Reads what a namespace stores, and the limits of its quota. An unknown namespace stores nothing.
+   *
+   * @generated from rpc memsidecar.v1.SessionService.GetUsage
+   */
+  getUsage: {
+    methodKind: "unary";
+    input: typeof GetUsageRequestSchema;
+    output: typeof GetUsageResponseSchema;
   },
   /**
    * Sets the policy for automatic pruning and summaries of a session; without session_id, the namespace's default

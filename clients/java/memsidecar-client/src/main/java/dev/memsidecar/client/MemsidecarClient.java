@@ -43,6 +43,8 @@ import dev.memsidecar.v1.GetSessionRequest;
 import dev.memsidecar.v1.GetSessionResponse;
 import dev.memsidecar.v1.GetSummaryRequest;
 import dev.memsidecar.v1.GetSummaryResponse;
+import dev.memsidecar.v1.GetUsageRequest;
+import dev.memsidecar.v1.GetUsageResponse;
 import dev.memsidecar.v1.ImportRequest;
 import dev.memsidecar.v1.ImportResponse;
 import dev.memsidecar.v1.KnowledgeServiceGrpc;
@@ -54,6 +56,8 @@ import dev.memsidecar.v1.ListFactsRequest;
 import dev.memsidecar.v1.ListFactsResponse;
 import dev.memsidecar.v1.ListSessionsRequest;
 import dev.memsidecar.v1.ListSessionsResponse;
+import dev.memsidecar.v1.ListUsersRequest;
+import dev.memsidecar.v1.ListUsersResponse;
 import dev.memsidecar.v1.MemoryServiceGrpc;
 import dev.memsidecar.v1.Message;
 import dev.memsidecar.v1.PruneRequest;
@@ -79,6 +83,7 @@ import dev.memsidecar.v1.StoreInteractionRequest;
 import dev.memsidecar.v1.StoreInteractionResponse;
 import dev.memsidecar.v1.SummarizeRequest;
 import dev.memsidecar.v1.SummarizeResponse;
+import dev.memsidecar.v1.User;
 import dev.memsidecar.v1.WatchRequest;
 import dev.memsidecar.v1.WatchResponse;
 import java.nio.file.Path;
@@ -453,6 +458,36 @@ public final class MemsidecarClient implements AutoCloseable {
      */
     public GetSessionResponse getSession(GetSessionRequest request) {
         return calls.call(SessionServiceGrpc.getGetSessionMethod(), request, timeout);
+    }
+
+    /**
+     * Lists users by id: the owners of sessions, facts or documents.
+     *
+     * @param request selects the users to list
+     * @return one page of users
+     */
+    public ListUsersResponse listUsers(ListUsersRequest request) {
+        return calls.call(SessionServiceGrpc.getListUsersMethod(), request, timeout);
+    }
+
+    /**
+     * All users, in the order of their ids, through all pages of {@link #listUsers}. The deadline is for each page.
+     *
+     * @param request selects the users to list; its page token is ignored
+     * @return requests each page when its first item is needed
+     */
+    public Pages<User> users(ListUsersRequest request) {
+        return Pages.of(Paging.USERS, request, page -> listUsers(page));
+    }
+
+    /**
+     * Reads what a namespace stores, and the limits of its quota. An unknown namespace stores nothing.
+     *
+     * @param request selects the namespace to measure
+     * @return the usage and the quota
+     */
+    public GetUsageResponse getUsage(GetUsageRequest request) {
+        return calls.call(SessionServiceGrpc.getGetUsageMethod(), request, timeout);
     }
 
     /**

@@ -14,6 +14,8 @@ import dev.memsidecar.v1.ListFactsRequest;
 import dev.memsidecar.v1.ListFactsResponse;
 import dev.memsidecar.v1.ListSessionsRequest;
 import dev.memsidecar.v1.ListSessionsResponse;
+import dev.memsidecar.v1.ListUsersRequest;
+import dev.memsidecar.v1.ListUsersResponse;
 import dev.memsidecar.v1.MemoryServiceGrpc;
 import dev.memsidecar.v1.Message;
 import dev.memsidecar.v1.SearchHit;
@@ -21,6 +23,7 @@ import dev.memsidecar.v1.SearchRequest;
 import dev.memsidecar.v1.SearchResponse;
 import dev.memsidecar.v1.Session;
 import dev.memsidecar.v1.SessionServiceGrpc;
+import dev.memsidecar.v1.User;
 import io.grpc.MethodDescriptor;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -57,6 +60,12 @@ record Paging<Q, A, T>(
             (request, token) -> request.toBuilder().setPageToken(token).build(),
             ListSessionsResponse::getSessionsList,
             ListSessionsResponse::getNextPageToken);
+
+    static final Paging<ListUsersRequest, ListUsersResponse, User> USERS = new Paging<>(
+            SessionServiceGrpc.getListUsersMethod(),
+            (request, token) -> request.toBuilder().setPageToken(token).build(),
+            ListUsersResponse::getUsersList,
+            ListUsersResponse::getNextPageToken);
 
     static final Paging<ListFactsRequest, ListFactsResponse, Fact> FACTS = new Paging<>(
             KnowledgeServiceGrpc.getListFactsMethod(),

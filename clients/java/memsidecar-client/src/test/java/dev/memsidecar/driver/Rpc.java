@@ -20,6 +20,7 @@ record Rpc(MethodDescriptor<?, ?> descriptor) {
             "GetAll", "messages",
             "Search", "hits",
             "ListSessions", "sessions",
+            "ListUsers", "users",
             "ListFacts", "facts",
             "ListArtifacts", "artifacts",
             "ListDocuments", "documents");
