@@ -3,7 +3,7 @@
 
 import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { call } from "./rpc.js";
-import { useEvents } from "./live.js";
+import { useEvents, useReconnection } from "./live.js";
 import { useThrottled } from "./widgets.js";
 
 const FIRST_MESSAGES = 60;
@@ -38,6 +38,7 @@ export class Conversation {
 
   /** Read everything, newest messages first. `all` also reads a conversation that is very long. */
   async read(all = false) {
+    this.error = undefined;
     try {
       const newest = this.#call("GetRecent", { n: FIRST_MESSAGES });
       const known = this.#readContext();
@@ -55,6 +56,7 @@ export class Conversation {
 
   /** Read what was added since. */
   async readNew() {
+    this.error = undefined;
     try {
       const last = Math.max(0, ...this.#lastSequence());
       await this.#readContext();
@@ -166,6 +168,7 @@ export function useConversation(live, place) {
     return () => abort.abort();
   }, [place.session, place.user, round]);
   const readAgain = useThrottled(() => setRound((count) => count + 1), READ_AGAIN_MS);
+  useReconnection(readAgain);
   const reading = useRef(Promise.resolve());
   useEvents(live, (events) => {
     const own = events.filter((event) => event.sessionId === place.session || !event.sessionId);

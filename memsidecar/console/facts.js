@@ -32,7 +32,7 @@ export function Facts({ live, place, go }) {
         ${groups.map((group) => html`<${FactCard} key=${group.current.id} group=${group} place=${place} go=${go} />`)}
       </ul>
       ${pages.more && html`<button type="button" onClick=${pages.more}>Read more facts</button>`}
-      <p class="status" role="status">${plural(groups.length, "fact")}</p>
+      ${!pages.error && html`<p class="status" role="status">${plural(groups.length, "fact")}</p>`}
     </section>`;
 }
 
@@ -101,10 +101,10 @@ function Sources({ fact, place, go }) {
   if (!ids.length) return null;
   const open = (message) => go({ view: "conversation", session: fact.sessionId, user: place.user, message });
   return html`
-    <p class="sources">Sources:
+    <p class="sources">Said in:
       ${ids.slice(0, MAX_SOURCES).map((id, index) => html`
         ${" "}<button type="button" class="link" key=${id} onClick=${() => open(id)}
-          aria-label="Source ${index + 1} of ${fact.key}">message ${index + 1}</button>`)}
+          aria-label="Source ${index + 1} of ${fact.key}">source ${index + 1}</button>`)}
       ${ids.length > MAX_SOURCES && ` and ${number(ids.length - MAX_SOURCES)} more`}
     </p>`;
 }

@@ -58,28 +58,34 @@ function grouped(patterns) {
 }
 
 export function Documents({ place }) {
-  const owner = place.session || place.user ? ownerOf(place) : {};
-  const pages = usePages("ListDocuments", { ...owner, pageSize: PAGE_DOCUMENTS }, "documents",
-    [place.user, place.session]);
+  const owner = place.session || place.user ? ownerOf(place) : null;
   return html`
     <section class="page" aria-label="Documents">
-      <header class="view-heading">
-        <h1>Documents of ${place.user || place.session
-          ? html`<${Excerpt} text=${place.user || place.session} length=${60} />` : "the namespace"}</h1>
-      </header>
-      <${ChunkSearch} owner=${owner} />
+      <header class="view-heading"><h1>Documents</h1></header>
+      <${ChunkSearch} owner=${owner ?? {}} />
+      ${owner && html`<${DocumentList} owner=${owner} of=${place.user || place.session} />`}
+      <${DocumentList} owner=${{}} of="" />
+    </section>`;
+}
+
+/** The documents of a user or a session, or with an empty `of` those of the namespace. */
+function DocumentList({ owner, of }) {
+  const pages = usePages("ListDocuments", { ...owner, pageSize: PAGE_DOCUMENTS }, "documents", [of]);
+  return html`
+    <section>
+      <h2>${of ? html`Of <${Excerpt} text=${of} length=${60} />` : "Of the namespace"}</h2>
       ${pages.error && html`<${Notice} error=${pages.error} />`}
       ${!pages.isLoading && !pages.items.length && !pages.error && html`<${Notice}>There is no document.<//>`}
       <ul class="cards">
         ${pages.items.map((document) => html`
           <li class="card" key=${document.id}>
-            <p><b><${Excerpt} text=${document.title || document.id} length=${200} /></b></p>
+            <p><b><${Excerpt} text=${document.title || document.id} length=${200} /></b>
+              ${document.title && html` <small><${Excerpt} text=${document.id} length=${80} /></small>`}</p>
             <p class="item-note">
               ${plural(document.chunkCount, "chunk")} · ${plural(document.tokens, "token")}
               ${" · "}<${Time} value=${document.createTime} />
               ${document.source && html` · <${Excerpt} text=${document.source} length=${200} />`}
             </p>
-            ${document.text && html`<details><summary>Text</summary><${Text} text=${document.text} /></details>`}
           </li>`)}
       </ul>
       ${pages.more && html`<button type="button" onClick=${pages.more}>Read more documents</button>`}

@@ -1,6 +1,6 @@
 // Events of the namespace as Watch delivers them, with reconnection from the last cursor.
 
-import { useEffect, useState } from "./vendor/htm-preact.js";
+import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { stream } from "./rpc.js";
 
 const FIRST_DELAY_MS = 500;
@@ -8,6 +8,8 @@ const MAX_DELAY_MS = 15_000;
 // Events that arrive together are delivered together, so that a bulk load causes a few reads and not thousands.
 const GATHER_MS = 250;
 const HEARTBEAT = "EVENT_KIND_HEARTBEAT";
+const RECONNECTED = "reconnected";
+const reconnections = new EventTarget();
 // A stream that is refused for these reasons stays refused.
 const FINAL_CODES = new Set(["unauthenticated", "permission_denied", "unimplemented", "invalid_argument"]);
 
@@ -70,7 +72,9 @@ export class LiveEvents {
   }
 
   #receive(event) {
+    const isBack = this.state === "waiting";
     this.#setState("live");
+    if (isBack) reconnections.dispatchEvent(new Event(RECONNECTED));
     this.#cursor = event.cursor ?? this.#cursor;
     if (event.kind === HEARTBEAT) return;
     this.#gathered.push(event);
@@ -89,6 +93,17 @@ export class LiveEvents {
     this.state = state;
     for (const listener of this.#stateListeners) listener(state);
   }
+}
+
+/** Call `read` when the sidecar answers again: what was read meanwhile may have failed. */
+export function useReconnection(read) {
+  const latest = useRef(read);
+  latest.current = read;
+  useEffect(() => {
+    const onReconnected = () => latest.current();
+    reconnections.addEventListener(RECONNECTED, onReconnected);
+    return () => reconnections.removeEventListener(RECONNECTED, onReconnected);
+  }, []);
 }
 
 /** Call `listener` with events while the component is shown. */

@@ -53,12 +53,14 @@ function hitsOf(found, place, wanted) {
 
 function Answer({ name, context, disabled, wanted, hits, onMessage }) {
   const items = matchingItems(context, wanted, hits);
+  const isUnknown = wanted !== "" && !items.length && !hits.length;
   const isOut = !items.some(({ item }) => item.included);
   const missing = hits.filter((hit) => !items.some(({ item }) => concerns(item, hit)));
   return html`
     <div class="answer">
       ${name && html`<h3>${name}</h3>`}
       <p class="verdict"><b>${verdict(context, items, wanted)}</b></p>
+      ${isUnknown && html`<p>No stored message has exactly these words.</p>`}
       ${isOut && disabled.length > 0 && html`
         <p>Switched off: ${disabled.map((section) => SECTION_NAMES[section]).join(", ")}.</p>`}
       <ul class="items">
@@ -79,7 +81,8 @@ function matchingItems(context, wanted, hits) {
       if (isNamed || hits.some((hit) => concerns(item, hit))) found.push({ section, item });
     }
   }
-  return found.sort((first, second) => Boolean(second.item.included) - Boolean(first.item.included));
+  const rank = ({ item }) => 2 * Boolean(item.preview?.toLowerCase().includes(text)) + Boolean(item.included);
+  return found.sort((first, second) => rank(second) - rank(first));
 }
 
 function concerns(item, hit) {

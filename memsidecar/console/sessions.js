@@ -2,7 +2,7 @@
 
 import { html, useEffect, useMemo, useState } from "./vendor/htm-preact.js";
 import { call } from "./rpc.js";
-import { useEvents } from "./live.js";
+import { useEvents, useReconnection } from "./live.js";
 import { Excerpt, Time, number } from "./text.js";
 import { UserList } from "./users.js";
 import { Entry, ListStatus, Notice, useThrottled } from "./widgets.js";
@@ -23,6 +23,8 @@ export function Sessions({ live, place, go }) {
     setUser(userId);
     setFilter("");
     setBy("sessions");
+    // Facts, patterns and documents are those of the user now, who may have no session.
+    go({ user: userId, session: "", message: "" });
   };
   return html`
     <aside class="sessions" aria-label="Sessions and users">
@@ -93,13 +95,14 @@ function useSessions(live, filter, user) {
     if (erased.some((event) => !event.id)) readFirst();
     else refresh();
   }, [live]);
+  useReconnection(readFirst);
   const readMore = () => read(state.token, (previous, page) => ({
     ...loaded(page), sessions: merged(previous.sessions, page.sessions ?? []),
   }));
   // A filter concerns sessions that were not read yet.
   const isPartial = state.token && state.sessions.length < MAX_FILTERED_SESSIONS;
   useEffect(() => {
-    if (filter && isPartial && !state.isLoading) readMore();
+    if (filter && isPartial && !state.isLoading && !state.error) readMore();
   }, [filter, state]);
   return { ...state, more: state.token && !state.isLoading ? readMore : null };
 }

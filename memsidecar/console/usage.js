@@ -36,7 +36,7 @@ export function Usage({ live, go }) {
         ${largest.map((session) => html`<${WindowUse} key=${session.sessionId} session=${session} go=${go} />`)}
       </ul>
       <p class="status" role="status">
-        ${pages.isLoading ? "Reading…" : `Of the ${plural(pages.items.length, "session")} that were active last.`}
+        ${pages.isLoading ? "Reading…" : !pages.error && `Of the ${plural(pages.items.length, "session")} that were active last.`}
         ${pages.more && html` <button type="button" class="link" onClick=${pages.more}>Read more sessions</button>`}
       </p>
     </section>`;

@@ -1,6 +1,7 @@
 // Small parts that several views use: labelled inputs, notices, a reader of pages with its status.
 
 import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { useReconnection } from "./live.js";
 import { call } from "./rpc.js";
 import { plural } from "./text.js";
 
@@ -69,35 +70,49 @@ export function useLoaded(load, dependencies) {
     );
     return () => abort.abort();
   }, [...dependencies, round]);
-  return { ...result, reload: useCallback(() => setRound((previous) => previous + 1), []) };
+  const reload = useCallback(() => setRound((previous) => previous + 1), []);
+  useReconnection(reload);
+  return { ...result, reload };
 }
 
-/** Read an RPC page by page. Return the items so far, and `more` while there is another page. */
+const UNREAD = { items: [], pageCount: 0, token: "", error: undefined, isLoading: true };
+
+/**
+ * Read an RPC page by page. Return the items so far, `more` while there is another page, and `reload`, which reads the
+ * same pages again. The items stay until it is done; those of other dependencies leave at once.
+ */
 export function usePages(method, request, field, dependencies) {
-  const [pages, setPages] = useState({ items: [], token: "", error: undefined, isLoading: true });
+  const [pages, setPages] = useState(UNREAD);
   const [round, setRound] = useState(0);
   const abort = useRef(null);
-  const read = async (pageToken, before) => {
+  const subject = useRef("");
+  const read = async (before, pageCount) => {
     const { signal } = abort.current;
+    let { items, token } = before;
     setPages((previous) => ({ ...previous, isLoading: true }));
     try {
-      const response = await call(method, { ...request, pageToken }, signal);
-      const items = [...before, ...(response[field] ?? [])];
-      if (!signal.aborted) setPages({ items, token: response.nextPageToken ?? "", error: undefined, isLoading: false });
+      for (let page = before.pageCount; page < pageCount && (page === 0 || token); page += 1) {
+        const response = await call(method, { ...request, pageToken: token }, signal);
+        items = [...items, ...(response[field] ?? [])];
+        token = response.nextPageToken ?? "";
+      }
+      if (!signal.aborted) setPages({ items, pageCount, token, error: undefined, isLoading: false });
     } catch (error) {
-      if (!signal.aborted) setPages({ items: before, token: "", error, isLoading: false });
+      if (!signal.aborted) setPages((previous) => ({ ...previous, error, isLoading: false }));
     }
   };
   useEffect(() => {
     abort.current = new AbortController();
-    read("", []);
+    const isSame = subject.current === JSON.stringify(dependencies);
+    subject.current = JSON.stringify(dependencies);
+    if (!isSame) setPages(UNREAD);
+    read(UNREAD, isSame ? Math.max(1, pages.pageCount) : 1);
     return () => abort.current.abort();
   }, [...dependencies, round]);
-  return {
-    ...pages,
-    more: pages.token && !pages.isLoading ? () => read(pages.token, pages.items) : null,
-    reload: useCallback(() => setRound((previous) => previous + 1), []),
-  };
+  const reload = useCallback(() => setRound((previous) => previous + 1), []);
+  useReconnection(reload);
+  const more = pages.token && !pages.isLoading ? () => read(pages, pages.pageCount + 1) : null;
+  return { ...pages, more, reload };
 }
 
 /** The line below a list that is read page by page: how much is shown, and a button for more. */

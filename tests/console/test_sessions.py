@@ -22,6 +22,7 @@ from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 MAX_ROWS = 60
 "Rows in the document, whatever the length of a conversation."
+MORE_THAN_A_PAGE = 201
 MANY_USERS = 230
 "More than a page of users."
 
@@ -190,10 +191,33 @@ def test_the_console_continues_after_a_restart(browser: Any, data_dir: Path) -> 
         console.page.get_by_text("live", exact=True).wait_for()
         sidecar.kill()
         console.page.get_by_text("not connected, trying again").wait_for()
+        console.show("Usage")
+        console.page.get_by_role("alert").first.wait_for()
         sidecar.start()
+        console.page.get_by_role("list", name="Stored").get_by_role("listitem").filter(
+            has_text="no limit"
+        ).first.wait_for()
+        console.page.get_by_role("alert").first.wait_for(state="detached")
+        console.show("Conversation")
         with sidecar.client() as client:
             client.add("s", "after the restart")
         console.messages.get_by_text("after the restart").wait_for()
+
+
+def test_a_page_that_cannot_be_read_is_not_asked_for_again_and_again(browser: Any, data_dir: Path) -> None:
+    with SidecarProcess(data_dir, *HTTP) as sidecar, sidecar.client() as client:
+        for number in range(MORE_THAN_A_PAGE):
+            client.add(f"session {number}", "hello")
+        with console_page(browser, sidecar.ready["http_listen"]) as console:
+            console.open()
+            console.page.get_by_text("200 sessions").wait_for()
+            before = console.called.count("ListSessions")
+            console.page.route("**/ListSessions", lambda route: route.abort())
+            console.page.get_by_role("searchbox", name="Search sessions and users").fill("session 0")
+            console.page.get_by_role("alert").wait_for()
+            for _ in range(20):
+                console.page.evaluate("new Promise(requestAnimationFrame)")
+            assert console.called.count("ListSessions") == before + 1
 
 
 def test_a_reload_keeps_the_place_and_the_url_has_no_id(console: ConsolePage) -> None:
