@@ -17,7 +17,7 @@ from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Append, PendingCommand
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.stores.sqlite.writer import Writer
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1 import memory_pb2 as pb
 
 MESSAGES = 3_200
@@ -46,7 +46,7 @@ class Timed:
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="memsidecar-profile-") as folder:
         journal = SqliteJournal(Path(folder))
-        counters = Counters("o200k_base")
+        counters = CounterRegistry("o200k_base")
         counters.default.warm()
         memory = WorkingMemory(journal, counters, WorkingLimits())
         source = random.Random(1)
@@ -64,7 +64,7 @@ def main() -> None:
 def _commits(size: int, commands: list[Append]) -> None:
     with tempfile.TemporaryDirectory(prefix="memsidecar-profile-") as folder:
         journal = SqliteJournal(Path(folder))
-        WorkingMemory(journal, Counters("chars4"), WorkingLimits())
+        WorkingMemory(journal, CounterRegistry("chars4"), WorkingLimits())
         timed = Timed(journal._writer)
         journal._committer.close()
         for start in range(0, MESSAGES, size):

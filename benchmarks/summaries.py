@@ -19,12 +19,12 @@ from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.excerpt import shorten
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.layers.text_analysis import content_terms_or_all, tokenize
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 
 EVERY_MESSAGES, NEWEST_MESSAGES, BUDGET_TOKENS = 12, 6, 400
 _UNANSWERABLE = 5
 _EXCERPT_FRACTION = 4
-COUNTER = Counters("o200k_base").default
+COUNTER = CounterRegistry("o200k_base").default
 
 
 def main() -> None:

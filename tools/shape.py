@@ -20,7 +20,7 @@ MAX_MODULE_LINES = 300
 MAX_FUNCTION_LINES = 60
 # Nouns that end like a gerund.
 NOT_GERUNDS = frozenset({"string", "substring"})
-NOUNS = frozenset({"rendering", "ranking", "packing", "encoding", "bookkeeping", "loading", "message_encoding"})
+NOUNS = frozenset({"rendering", "ranking", "packing", "encoding", "message_encoding"})
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.retrieval.histories import History, locomo
 from benchmarks.retrieval.searching import running, stub_of
 from memsidecar.domain.message import Role
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1 import memory_pb2
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import Message
@@ -26,7 +26,7 @@ from memsidecar.v1.message_pb2 import Role as RoleName
 
 PROMPT_TOKENS = 200
 _PROMPT = "You are a helpful companion who remembers what was said and answers kindly, shortly and to the point. "
-_COUNT = Counters("o200k_base").default.count
+_COUNT = CounterRegistry("o200k_base").default.count
 
 
 @dataclass

@@ -33,16 +33,16 @@ from memsidecar.settings import Settings
 from memsidecar.spans import Tracer
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.estimate import InvalidCounter
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 
 log = logging.getLogger(__name__)
 
 _DAY_SECONDS = 86_400
 
 
-def counters(settings: Settings) -> Counters:
+def counters(settings: Settings) -> CounterRegistry:
     try:
-        return Counters(settings.tokenizer)
+        return CounterRegistry(settings.tokenizer)
     except InvalidCounter as error:
         raise StartRefused(str(error)) from error
 
@@ -98,7 +98,7 @@ class Language:
             log.info("the model %s: %s", self.model.name, self.model.stats)
 
 
-def language(settings: Settings, counters: Counters, yield_cpu: Callable[[], None]) -> Language:
+def language(settings: Settings, counters: CounterRegistry, yield_cpu: Callable[[], None]) -> Language:
     count = counters.default.count
     extractive = MeasuredSummarizer(ExtractiveSummarizer(count, yield_cpu))
     model = _model(settings)
@@ -163,12 +163,12 @@ def episodic_limits(settings: Settings) -> EpisodicLimits:
     )
 
 
-def document_validator(settings: Settings, counters: Counters) -> DocumentValidator:
+def document_validator(settings: Settings, counters: CounterRegistry) -> DocumentValidator:
     chunking = Chunker(counters.default, settings.chunk_size, settings.chunk_overlap)
     return DocumentValidator(chunking, settings.max_document_bytes)
 
 
-def artifacts(settings: Settings, journal: Journal, working: WorkingMemory, counters: Counters) -> Artifacts:
+def artifacts(settings: Settings, journal: Journal, working: WorkingMemory, counters: CounterRegistry) -> Artifacts:
     counter = counters.default
     offloading = Offloader(journal, working.window_updater, counter, settings.overflow_keep_tokens)
     return Artifacts(journal, ArtifactValidator(counter, settings.max_message_bytes), offloading)

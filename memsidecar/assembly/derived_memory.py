@@ -20,7 +20,7 @@ from memsidecar.layers.summaries.update import SummarySchedule, SummaryUpdater
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Derivations, Journal
 from memsidecar.stores.contract.change_feed import ANY_SIZE
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 
 THROTTLE = ThrottleConfig(max_sleep_ratio=49.0, min_sleep_ratio=9.0, speedup_after_seconds=20.0)
 "No RPC waits for derived memory: while RPCs are in flight, its tasks get a fiftieth of the time."
@@ -63,7 +63,7 @@ class DerivedMemory:
 
 
 def open_derived_memory(
-    settings: Settings, journal: Journal, counters: Counters, limits: InFlightLimits, opened: ExitStack
+    settings: Settings, journal: Journal, counters: CounterRegistry, limits: InFlightLimits, opened: ExitStack
 ) -> DerivedMemory:
     """Open derived memory, and start its tasks. `limits` tells their throttles whether RPCs are in flight."""
     throttle, fact_throttle = _throttle(limits), _throttle(limits)

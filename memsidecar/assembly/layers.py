@@ -24,7 +24,7 @@ from memsidecar.layers.retention.schedule import RetentionSchedule
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.settings import Settings
 from memsidecar.stores.contract import Journal
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class Layers:
 def open_layers(
     settings: Settings,
     journal: Journal,
-    counters: Counters,
+    counters: CounterRegistry,
     limits: InFlightLimits,
     opened: ExitStack,
 ) -> Layers:

@@ -53,7 +53,7 @@ from memsidecar.layers.episodic.hits import ChunkSearcher
 from memsidecar.settings import Settings
 from memsidecar.spans import Tracer
 from memsidecar.stores.contract import EventPage, Scope
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def _raise_file_limit() -> None:
 
 
 async def _run(
-    settings: Settings, layers: Layers, counters: Counters, files: SecurityFiles, factory: HandlerFactory
+    settings: Settings, layers: Layers, counters: CounterRegistry, files: SecurityFiles, factory: HandlerFactory
 ) -> None:
     stopping, limits = _on_signals(), factory.limits
     executors = Executors(settings.read_threads, shared=settings.access_file is not None)
@@ -262,7 +262,9 @@ def _background(work: Coroutine[None, None, None]) -> Iterator[None]:
         task.cancel()
 
 
-async def _warm(settings: Settings, layers: Layers, counters: Counters, server: Server, executors: Executors) -> None:
+async def _warm(
+    settings: Settings, layers: Layers, counters: CounterRegistry, server: Server, executors: Executors
+) -> None:
     """Load the tokenizer, which every Add needs and waits for. Then open retrieval, with retries."""
     await executors.run_warming(counters.default.warm)
     while settings.index != "off" and not await _open_retrieval(settings, layers.episodic, server, executors):

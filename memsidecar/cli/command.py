@@ -12,7 +12,7 @@ from typing import Any, cast
 import click
 
 from memsidecar.domain.errors import SidecarError
-from memsidecar.settings.loading import nearest
+from memsidecar.settings.loader import nearest
 
 FAILED = 1
 WRONG_USAGE = 2

@@ -21,7 +21,7 @@ from memsidecar.cli.sidecar_calls import SidecarCalls
 from memsidecar.cli.sidecar_checks import SidecarChecks
 from memsidecar.settings import InvalidSettings, Settings, load_settings
 from memsidecar.settings.client import client_environment
-from memsidecar.settings.loading import config_file
+from memsidecar.settings.loader import config_file
 
 _STYLES = {"ok": "green", "warning": "yellow", "fault": "bold red", "not checked": FAINT}
 HELP = """Check a running sidecar and its surroundings, and say what to do about each fault.

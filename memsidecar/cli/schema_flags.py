@@ -9,7 +9,7 @@ import click
 
 from memsidecar.cli.command import SidecarCommand, UsageError
 from memsidecar.settings.documentation import CONFIG_MEANING, documentation
-from memsidecar.settings.loading import CONFIG, SETTING_NAMES, InvalidSettings, flag, load_settings, variable
+from memsidecar.settings.loader import CONFIG, SETTING_NAMES, InvalidSettings, flag, load_settings, variable
 from memsidecar.settings.schema import Settings
 from memsidecar.settings.types import expectation, format_value, metavar
 

@@ -1,7 +1,7 @@
 """Every setting of the sidecar: type, default, unit and reason. The only package that reads the environment."""
 
 from memsidecar.settings.documentation import documentation
-from memsidecar.settings.loading import (
+from memsidecar.settings.loader import (
     InvalidSettings,
     is_variable_set,
     load_settings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic.fields import FieldInfo
 
-from memsidecar.settings.loading import CONFIG, flag, variable
+from memsidecar.settings.loader import CONFIG, flag, variable
 from memsidecar.settings.schema import Settings
 from memsidecar.settings.types import expectation, format_value
 

@@ -2,8 +2,7 @@
 
 from threading import Lock
 
-from memsidecar.tokens import contract
-from memsidecar.tokens.contract import Counter
+from memsidecar.tokens.contract import Counter, Counters
 from memsidecar.tokens.estimate import Calibrated, CharsPerFour, InvalidCounter, load_custom
 from memsidecar.tokens.families import BASE_VOCABULARY, FAMILIES, FamilyCounter, TokenClasses
 from memsidecar.tokens.models import lookup
@@ -13,7 +12,7 @@ from memsidecar.tokens.tiktoken_counter import VOCABULARIES, TiktokenCounter
 _CHARS_PER_FOUR_SETTING = "chars4"
 
 
-class Counters(contract.Counters):
+class CounterRegistry(Counters):
     """The counters of the installed tokenizers. A vocabulary is loaded by its counter's first count. Thread-safe."""
 
     def __init__(self, default: str) -> None:

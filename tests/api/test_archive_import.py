@@ -13,7 +13,7 @@ from memsidecar.api.interceptors.call import current_tenant
 from memsidecar.api.interceptors.concurrency import InFlightCounter
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.knowledge_pb2 import Document
 from memsidecar.v1.session_pb2 import ArchiveRecord, ImportRequest, SessionPolicy
 from tests.documents.components import documents_over
@@ -42,7 +42,7 @@ class RecordingExecutors(Executors):
 async def import_all(journal: SqliteJournal, *requests: ImportRequest) -> list[str]:
     """Import the requests, and return the tenants of their work."""
     executors = RecordingExecutors()
-    memory = WorkingMemory(journal, Counters("chars4"), WorkingLimits())
+    memory = WorkingMemory(journal, CounterRegistry("chars4"), WorkingLimits())
     unused: Any = None
     handler = ImportHandler(
         parser=RecordParser(memory.add.validator, unused, 1_000),

@@ -115,7 +115,7 @@ SHORT_MODULES: dict[str, str] = {
     "layers/ownership.py": "used by five layers",
     "mcp_server/sidecar_main.py": "an entry point of its own: python -m",
     "stores/message_encoding.py": "shared by both journals",
-    "stores/volatile/bookkeeping.py": "as in the other journal",
+    "stores/volatile/task_state.py": "as in the other journal",
     "stores/volatile/users.py": "as in the other journal",
 }
 ROOT_INIT = "__init__.py"  # holds the version

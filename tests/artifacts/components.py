@@ -9,12 +9,12 @@ from memsidecar.layers.artifacts.offload import Offloader
 from memsidecar.layers.working.window_update import WindowUpdater
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.knowledge_pb2 import Artifact
 from tests.support.waiting import result_of
 
 KEY = SessionKey("default", "s1")
-CHARS4: Counter = Counters("chars4").default
+CHARS4: Counter = CounterRegistry("chars4").default
 MAX_CONTENT_BYTES = 1 << 20
 KEEP_TOKENS = 128
 

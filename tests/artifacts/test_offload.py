@@ -22,7 +22,7 @@ from memsidecar.stores.contract import (
     UpdateWindowExclusive,
 )
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.message_pb2 import ROLE_TOOL, ROLE_USER, Message
 from tests.artifacts.components import CHARS4, KEY, artifacts_over, put
 
@@ -52,7 +52,7 @@ def intercepted(tmp_path: Path) -> Iterator[InterceptingJournal]:
 
 
 def memory_over(journal: Journal) -> WorkingMemory:
-    return WorkingMemory(journal, Counters("chars4"), WorkingLimits())
+    return WorkingMemory(journal, CounterRegistry("chars4"), WorkingLimits())
 
 
 def add(memory: WorkingMemory, content: str = REPORT, message_id: str = "big", role: int = ROLE_TOOL) -> None:

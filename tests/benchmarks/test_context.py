@@ -10,7 +10,7 @@ import pytest
 from benchmarks.context import quality
 from benchmarks.context.quality import AnyQuestion, Outcome
 from benchmarks.context.work import HALVES, WORK, OffTopicQuestion, WorkCorpus, WorkQuestion, contains_any, plain, work
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.context_pb2 import (
     SECTION_DOCUMENTS,
     SECTION_EPISODIC,
@@ -104,7 +104,7 @@ def test_every_tool_result_answers_a_call_before_it(corpus: WorkCorpus) -> None:
 
 def test_some_tool_results_are_long(corpus: WorkCorpus) -> None:
     """A message of 1,500 tokens has at least 4,000 characters, so only those are counted."""
-    count = Counters("o200k_base").default.count
+    count = CounterRegistry("o200k_base").default.count
     long = [
         count(message.content)
         for session in corpus.sessions

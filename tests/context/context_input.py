@@ -14,11 +14,11 @@ from memsidecar.context.sections import Item, Line
 from memsidecar.context.window import ConversationWindow, WindowMessage, split_turns
 from memsidecar.domain.message import Role
 from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.context_pb2 import BuildContextResponse, Section, SectionBudget
 from memsidecar.v1.message_pb2 import Message, ToolCall
 
-COUNTERS = Counters("o200k_base")
+COUNTERS = CounterRegistry("o200k_base")
 TOKENIZERS = ("o200k_base", "cl100k_base", "chars4", "claude estimate")
 BUDGETS = Budgets()
 

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Sequence
 
 from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.context_pb2 import BuildContextRequest, BuildContextResponse
 from memsidecar.v1.message_pb2 import ROLE_TOOL, Message
 
-COUNTERS = Counters("o200k_base")
+COUNTERS = CounterRegistry("o200k_base")
 TOKENIZERS = {"": "o200k_base", "gpt-4o": "o200k_base", "gpt-4-turbo": "cl100k_base", "claude-3.5": "claude estimate"}
 "Documented tokenizers of the models in these tests."
 

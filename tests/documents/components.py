@@ -9,11 +9,11 @@ from memsidecar.layers.documents.chunker import Chunker
 from memsidecar.layers.documents.documents import ChunkHit, Documents, DocumentValidator, FoundChunks
 from memsidecar.stores.contract import Chunk, DocumentPut, DocumentQuery, Journal, Owner, StoredDocument
 from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.knowledge_pb2 import Document
 
 MAX_DOCUMENT_BYTES = 3 << 20
-COUNTER: Counter = Counters("o200k_base").default
+COUNTER: Counter = CounterRegistry("o200k_base").default
 
 
 def documents_over(journal: Journal, size: int = 300, overlap: int = 50, counter: Counter = COUNTER) -> Documents:

@@ -30,7 +30,7 @@ from memsidecar.layers.summaries.update import SummaryUpdater
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal
 from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1 import knowledge_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.artifacts.components import artifacts_over
@@ -69,7 +69,7 @@ class KnowledgeServer:
 
     def say(self, namespace: str, user_id: str, session_id: str) -> None:
         """Create the session for the user."""
-        memory = WorkingMemory(self.journal, Counters("chars4"), WorkingLimits())
+        memory = WorkingMemory(self.journal, CounterRegistry("chars4"), WorkingLimits())
         memory.add(SessionKey(namespace, session_id), user_id, [Message(role=ROLE_USER, content="hello")])
 
 
@@ -100,7 +100,7 @@ async def _start(journal: Journal, counter: Counter) -> tuple[Server, Executors,
     )
     extractive = ExtractiveSummarizer(counter.count)
     facts = Facts(journal, 10)
-    read = WorkingMemory(journal, Counters("chars4"), WorkingLimits()).read
+    read = WorkingMemory(journal, CounterRegistry("chars4"), WorkingLimits()).read
     summarizer = SummaryUpdater(journal, SummaryStore(journal), extractive, extractive, counter.count, 400)
     page_tokens = PageTokens(bytes(KEY_BYTES))
     documents = documents_over(journal, counter=counter)

@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 from memsidecar.layers.documents.chunker import Chunker, ChunkSpan
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 
-COUNTER = Counters("o200k_base").default
+COUNTER = CounterRegistry("o200k_base").default
 DEFAULT = Chunker(COUNTER, 300, 50)
 SMALL = Chunker(COUNTER, 60, 15)
 APART = Chunker(COUNTER, 60, 0)

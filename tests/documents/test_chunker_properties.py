@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from memsidecar.layers.documents.chunker import Chunker, ChunkSpan
 from memsidecar.tokens.contract import Counter
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from tests.documents.texts import LARGE, LETTERS, texts
 
-COUNTERS = {name: Counters(name).default for name in ("o200k_base", "chars4")}
+COUNTERS = {name: CounterRegistry(name).default for name in ("o200k_base", "chars4")}
 # From 8 tokens on every character fits: none has more than a handful.
 sizes = st.integers(8, 60).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size // 2)))
 counters = st.sampled_from(list(COUNTERS.values()))

@@ -10,7 +10,7 @@ from memsidecar.layers.documents import documents
 from memsidecar.layers.field_checks import MAX_RESPONSE_BYTES
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import DocumentDeleted, Journal, Owner
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.bad_input.field_values import METADATA_BYTES, metadata_of_bytes, tags
 from tests.documents.components import COUNTER, KeywordChunkSearch, documents_over, put
@@ -20,7 +20,7 @@ TEXT = "The quick brown fox jumps over the lazy dog. It does so every day.\n\n" 
 
 
 def say(journal: Journal, user_id: str, session_id: str) -> None:
-    memory = WorkingMemory(journal, Counters("chars4"), WorkingLimits())
+    memory = WorkingMemory(journal, CounterRegistry("chars4"), WorkingLimits())
     memory.add(SessionKey("ns", session_id), user_id, [Message(role=ROLE_USER, content="hello")])
 
 

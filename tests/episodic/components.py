@@ -26,7 +26,7 @@ from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Erase, Generation, Index, IndexBatch, IndexUnavailable, Journal
 from memsidecar.stores.volatile.index import VolatileIndex, VolatileTable
 from memsidecar.stores.volatile.journal import VolatileJournal
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import ROLE_USER, SCOPE_NAMESPACE, SCOPE_SESSION, SCOPE_USER, Message, Role, Scope
 
@@ -167,7 +167,9 @@ class EpisodicClient:
         self.journal = journal or VolatileJournal()
         self.embedders = embedders or ToyEmbedders(ToyEmbedder())
         dimensions = self.embedders.default.dimensions
-        self.working = WorkingMemory(self.journal, Counters("chars4"), WorkingLimits(vector_dimensions=dimensions))
+        self.working = WorkingMemory(
+            self.journal, CounterRegistry("chars4"), WorkingLimits(vector_dimensions=dimensions)
+        )
         kind = SteppedMemory if stepped else EpisodicMemory
         self.episodic = kind(self.journal, self.embedders, limits or EpisodicLimits(linger_seconds=0.0))
         self.tables: Index = index or VolatileIndex()

@@ -14,7 +14,7 @@ from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1.message_pb2 import Message, Role
 from tests.faults.history import AddCall, Call, CountCall, History, ReadCall, run_all, timed
@@ -104,7 +104,7 @@ def run_on_layer(directory: Path, rounds: int) -> None:
         recording = RecordingJournal(journal)
         # A small cache, so that sessions are evicted and loaded all the time.
         limits = WorkingLimits(memory_bytes=20_000, tail_messages=8)
-        Threads(LayerClient(WorkingMemory(recording, Counters("chars4"), limits))).run(rounds)  # type: ignore[arg-type]
+        Threads(LayerClient(WorkingMemory(recording, CounterRegistry("chars4"), limits))).run(rounds)  # type: ignore[arg-type]
         reference = replay(recording.committed())
         for key in map(key_of, SESSIONS):
             assert counts_of(journal.head(key)) == counts_of(reference.head(key))
@@ -128,7 +128,7 @@ def test_the_layer_is_linearizable_under_32_threads_for_longer(data_dir: Path, a
 def test_a_prune_concurrent_with_a_clear_prunes_nothing(data_dir: Path, strategy: Strategy) -> None:
     with closing(SqliteJournal(data_dir, ballast_bytes=0)) as journal:
         interfering = InterferingJournal(journal)
-        memory = WorkingMemory(interfering, Counters("chars4"), WorkingLimits(tail_messages=1))  # type: ignore[arg-type]
+        memory = WorkingMemory(interfering, CounterRegistry("chars4"), WorkingLimits(tail_messages=1))  # type: ignore[arg-type]
         client = LayerClient(memory)
         for n in range(8):
             client.add("s", [Message(id=f"m{n}", role=Role.ROLE_USER, content="hello")])

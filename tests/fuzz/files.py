@@ -10,7 +10,7 @@ from memsidecar.access.access_file import InvalidAccessFile, read_access_file
 from memsidecar.access.policy import NamespaceLimits
 from memsidecar.domain.quota import Quota
 from memsidecar.settings import InvalidSettings, Settings, load_settings
-from memsidecar.settings.loading import SETTING_NAMES
+from memsidecar.settings.loader import SETTING_NAMES
 from tests.bad_input.mutations import BYTE_MUTATIONS
 from tests.fuzz.failure import FuzzFailure
 

@@ -45,11 +45,11 @@ from memsidecar.layers.text_analysis import content_terms, index_terms, is_other
 from memsidecar.layers.working.substring_search import MessageFilter
 from memsidecar.layers.working.validation import MessageValidator
 from memsidecar.stores.contract import IndexBatch, LocatedMessage
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.hostile.cost import Component
 
-COUNTERS = Counters("o200k_base")
+COUNTERS = CounterRegistry("o200k_base")
 COUNT = COUNTERS.default.count
 CHUNKER = Chunker(COUNTERS.default, 400, 60)
 SMALL_CHUNKER = Chunker(COUNTERS.default, 64, 8)

@@ -23,7 +23,7 @@ from memsidecar.layers.summaries.update import SummaryPolicy, SummarySchedule, S
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import LogEntries, MessageWritten, Owner
 from memsidecar.stores.volatile.journal import VolatileJournal
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.message_pb2 import Message
 from tests.background.recording_task import running
 from tests.hostile.texts import HostileText
@@ -60,7 +60,7 @@ def journal() -> Iterator[VolatileJournal]:
 
 
 def new_tasks(journal: VolatileJournal, facts: Facts) -> list[Task]:
-    count = Counters("chars4").default.count
+    count = CounterRegistry("chars4").default.count
     summarizer = ExtractiveSummarizer(count)
     updater = SummaryUpdater(journal, SummaryStore(journal), summarizer, summarizer, count, 400)
     return [
@@ -72,7 +72,7 @@ def new_tasks(journal: VolatileJournal, facts: Facts) -> list[Task]:
 
 
 def test_another_namespace_waits_for_one_slice_of_each_task(journal: VolatileJournal) -> None:
-    memory = WorkingMemory(journal, Counters("chars4"), WorkingLimits())
+    memory = WorkingMemory(journal, CounterRegistry("chars4"), WorkingLimits())
     facts = Facts(journal, 10)
     batches: list[tuple[str, int]] = []
     tasks = [RecordedTask(task, batches, task.name) for task in new_tasks(journal, facts)]
@@ -105,7 +105,7 @@ class WaitingExtractor(RuleExtractor):
 
 
 def test_a_fact_of_another_user_does_not_wait_for_large_messages(journal: VolatileJournal) -> None:
-    memory = WorkingMemory(journal, Counters("chars4"), WorkingLimits())
+    memory = WorkingMemory(journal, CounterRegistry("chars4"), WorkingLimits())
     facts, extractor, echoes = Facts(journal, 10), WaitingExtractor(), EchoFilter()
     others, large = (
         FactTask(journal, facts, extractor, echoes, 1, 0.0, lambda: None, reads_large) for reads_large in (False, True)
@@ -122,8 +122,8 @@ def test_a_fact_of_another_user_does_not_wait_for_large_messages(journal: Volati
 
 
 def test_a_summary_of_a_backlog_is_made_in_slices(journal: VolatileJournal) -> None:
-    memory, store = WorkingMemory(journal, Counters("chars4"), WorkingLimits()), SummaryStore(journal)
-    count = Counters("chars4").default.count
+    memory, store = WorkingMemory(journal, CounterRegistry("chars4"), WorkingLimits()), SummaryStore(journal)
+    count = CounterRegistry("chars4").default.count
     summarizer = ExtractiveSummarizer(count)
     updater = SummaryUpdater(journal, store, summarizer, summarizer, count, 400)
     task = SummaryTask(journal, SummarySchedule(updater, SummaryPolicy(4, 3_000, 2)), lambda: None)

@@ -12,11 +12,11 @@ from memsidecar.language.extractive.lexicon import is_correction, is_strong_cue
 from memsidecar.language.extractive.selection import classified_words
 from memsidecar.language.extractive.sentences import superseded
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from tests.language.conversations import utterances
 from tests.support.work import calls_during
 
-summarizer = ExtractiveSummarizer(Counters("o200k_base").default.count)
+summarizer = ExtractiveSummarizer(CounterRegistry("o200k_base").default.count)
 
 
 def corrected(*texts: str) -> list[str]:

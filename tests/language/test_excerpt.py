@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from memsidecar.language.extractive.excerpt import LEFT_OUT, SummaryShortener, passage, shorten
 from memsidecar.language.extractive.sentences import summary_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from tests.language.conversations import PLANNING, utterances
 
-COUNTERS = Counters("o200k_base")
+COUNTERS = CounterRegistry("o200k_base")
 COUNT = COUNTERS.default.count
 SUMMARY = ExtractiveSummarizer(COUNT).summarize("", PLANNING, 400)
 

@@ -6,11 +6,11 @@ from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.sentences import MAX_SENTENCE_CHARACTERS, prose_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from tests.language.conversations import PLANNING, chatter, utterances
 from tests.support.work import calls_during
 
-COUNTER = Counters("o200k_base").default
+COUNTER = CounterRegistry("o200k_base").default
 summarizer = ExtractiveSummarizer(COUNTER.count)
 
 

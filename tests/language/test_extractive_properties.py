@@ -10,9 +10,9 @@ from memsidecar.domain.message import Role, speaker_label
 from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.sentences import summary_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 
-EXACT, ESTIMATE = (Counters(name).default.count for name in ("o200k_base", "chars4"))
+EXACT, ESTIMATE = (CounterRegistry(name).default.count for name in ("o200k_base", "chars4"))
 MIN_TOKENS_OF_ANY_CHARACTER = 8
 
 WORDS = st.sampled_from(

@@ -6,11 +6,11 @@ from memsidecar.domain.message import Role
 from memsidecar.language.contract import Utterance
 from memsidecar.language.extractive.sentences import is_raw, prose_sentences
 from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from tests.language.conversations import utterances
 from tests.support.work import costs_at_most
 
-COUNTER = Counters("o200k_base").default
+COUNTER = CounterRegistry("o200k_base").default
 summarizer = ExtractiveSummarizer(COUNTER.count)
 
 RAW = [

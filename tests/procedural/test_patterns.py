@@ -3,7 +3,7 @@
 import pytest
 
 from memsidecar.layers.procedural.patterns import MAX_HINT_TOKENS, Engagement, Pattern, Patterns, render_hints
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from tests.procedural.histories import (
     DAY_US,
     HOUR_US,
@@ -188,5 +188,5 @@ def test_all_hints_together_are_short() -> None:
         ]
         history += conversation(session, at(session, 9), turns)
     text = render_hints(Patterns(counters_of(history)))
-    assert Counters("o200k_base").default.count(text) <= MAX_HINT_TOKENS
+    assert CounterRegistry("o200k_base").default.count(text) <= MAX_HINT_TOKENS
     assert len(text.splitlines()) >= 3 and text.startswith("Prefers concise answers (asked in 40 conversations)")

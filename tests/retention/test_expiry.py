@@ -26,7 +26,7 @@ from memsidecar.layers.semantic.fact import KnownFact
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import DocumentQuery, Journal, Owner, RecordKind, UpdateWindow, submit_and_wait
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Message, ToolCall
 from tests.conformance.builders import ANN, KEY, contents, known_head, new_record, put, record_ids, upsert
 from tests.conformance.conftest import JOURNALS
@@ -49,7 +49,7 @@ class Sidecar:
 
     def __post_init__(self) -> None:
         limits = WorkingLimits(retention=self.settings)
-        self.memory = WorkingMemory(self.journal, Counters("chars4"), limits, derivations=DERIVATIONS)
+        self.memory = WorkingMemory(self.journal, CounterRegistry("chars4"), limits, derivations=DERIVATIONS)
         self.facts = Facts(self.journal, 10)
 
     def add(self, *messages: Message | str, key: SessionKey = KEY, user_id: str = "") -> int:

@@ -14,7 +14,7 @@ from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal, MessageWritten, Owner
 from memsidecar.stores.volatile.journal import VolatileJournal
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.message_pb2 import Message
 from tests.semantic.builders import client_fact, put
 
@@ -27,7 +27,7 @@ class FactTaskRun:
 
     def __init__(self, extractor: FactExtractor | None = None, quiet_seconds: float = 0.0) -> None:
         self.journal: Journal = VolatileJournal()
-        self.memory = WorkingMemory(self.journal, Counters("chars4"), WorkingLimits())
+        self.memory = WorkingMemory(self.journal, CounterRegistry("chars4"), WorkingLimits())
         self.facts = Facts(self.journal, 10)
         self.echoes = EchoFilter()
         self.extractor = extractor or RuleExtractor()

@@ -10,7 +10,7 @@ import pytest
 from memsidecar.__main__ import main
 from memsidecar.cli.schema_flags import given_flags, setting_options
 from memsidecar.settings import Settings, documentation, load_settings
-from memsidecar.settings.loading import flag, variable
+from memsidecar.settings.loader import flag, variable
 from memsidecar.settings.types import expectation, format_value
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from memsidecar.settings import InvalidSettings, Settings, load_settings
-from memsidecar.settings.loading import MAX_SHOWN_CHARACTERS, is_secret
+from memsidecar.settings.loader import MAX_SHOWN_CHARACTERS, is_secret
 
 
 def refusal(name: str, value: str) -> str:

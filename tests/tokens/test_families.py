@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from memsidecar.tokens.families import FAMILIES, Factors, TokenClass, classify
 from memsidecar.tokens.models import MODELS, lookup
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.tokens.tiktoken_counter import TiktokenCounter
 from tests.support.work import costs_at_most
 
-COUNTERS = Counters("o200k_base")
+COUNTERS = CounterRegistry("o200k_base")
 O200K = COUNTERS.default
 CLAUDE = COUNTERS.for_model("claude-sonnet-4-5")
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "tokens.md"
@@ -174,7 +174,7 @@ def test_the_time_of_an_estimate_is_linear(unit: str) -> None:
 
 
 def test_creating_an_estimate_loads_nothing() -> None:
-    counter = Counters("chars4").for_model("claude-sonnet-4-5")
+    counter = CounterRegistry("chars4").for_model("claude-sonnet-4-5")
     assert not counter.ready
     counter.warm()
     assert counter.ready

@@ -6,7 +6,7 @@ import pytest
 
 from memsidecar.tokens.contract import Counter, count_message
 from memsidecar.tokens.estimate import InvalidCounter, load_custom
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.tokens.tiktoken_counter import TiktokenCounter
 
 OWN = """
@@ -37,12 +37,12 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_name_selects_its_counter(name: str, shown: str, exact: bool) -> None:
-    counter: Counter = Counters(name).default
+    counter: Counter = CounterRegistry(name).default
     assert (counter.name, counter.exact, counter.count("")) == (shown, exact, 0)
 
 
 def test_each_counter_exists_once_and_is_loaded_lazily() -> None:
-    counters = Counters("o200k_base")
+    counters = CounterRegistry("o200k_base")
     counter = counters.for_model("gpt-4o")
     assert counter is counters.default is counters.named("o200k_base")
     assert isinstance(counter, TiktokenCounter)
@@ -50,11 +50,11 @@ def test_each_counter_exists_once_and_is_loaded_lazily() -> None:
 
 
 def test_an_empty_model_is_counted_by_the_default() -> None:
-    assert Counters("cl100k_base").for_model("").name == "cl100k_base"
+    assert CounterRegistry("cl100k_base").for_model("").name == "cl100k_base"
 
 
 def test_a_factor_corrects_estimates_and_leaves_exact_counts_alone() -> None:
-    counters = Counters("o200k_base")
+    counters = CounterRegistry("o200k_base")
     assert counters.for_model("claude-sonnet-4-5", 1.08).name == "claude estimate x 1.08"
     assert counters.for_model("claude-sonnet-4-5").name == "claude estimate"
     assert counters.for_model("gpt4o", 0.9).name == "o200k_base estimate x 0.90"
@@ -77,7 +77,7 @@ def test_a_factor_corrects_estimates_and_leaves_exact_counts_alone() -> None:
 )
 def test_an_unknown_name_is_rejected_with_the_reason(name: str, missing: str) -> None:
     with pytest.raises(InvalidCounter, match=missing):
-        Counters(name)
+        CounterRegistry(name)
 
 
 def test_a_custom_counter_is_used() -> None:

@@ -62,8 +62,8 @@ def refuse(event, arguments):
         raise SystemExit(f"touched the network: {event} {arguments}")
 
 sys.addaudithook(refuse)
-from memsidecar.tokens.registry import Counters
-counters = Counters("o200k_base")
+from memsidecar.tokens.registry import CounterRegistry
+counters = CounterRegistry("o200k_base")
 print(counters.default.count("hello world"), counters.named("cl100k_base").count("hello world"))
 """
 

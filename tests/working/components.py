@@ -8,14 +8,14 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Command, MessagePage, MessageQuery, PendingCommand
 from memsidecar.stores.sqlite.journal import SqliteJournal
-from memsidecar.tokens.registry import Counters
+from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 
 QUICK = ("--tokenizer", "chars4")
 """A fast tokenizer: these tests are not about counting."""
 
-COUNTERS = Counters("chars4")
-"""Counters have no state but what they loaded. The classes of an estimate take 0.3 s."""
+COUNTERS = CounterRegistry("chars4")
+"""CounterRegistry have no state but what they loaded. The classes of an estimate take 0.3 s."""
 
 
 class HookedJournal(SqliteJournal):

@@ -67,7 +67,7 @@ MAX_DEATHS = 2
 _HARMLESS = "harmless"
 
 
-class _Bookkeeping(ChangeFeed, JournalWriter, JournalAdmin, Protocol):
+class _TaskJournal(ChangeFeed, JournalWriter, JournalAdmin, Protocol):
     """The roles of the journal that dead letters need."""
 
 
@@ -79,7 +79,7 @@ class DeadLetters:
     entries cost no commit. Attempts are stored as dead letters of other task names, so that they need no table.
     """
 
-    def __init__(self, journal: _Bookkeeping, tasks: Sequence[Task]) -> None:
+    def __init__(self, journal: _TaskJournal, tasks: Sequence[Task]) -> None:
         self._journal = journal
         self._lsns_at_start = dict(journal.last_lsns())
         names = [task.name for task in tasks]

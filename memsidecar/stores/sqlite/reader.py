@@ -22,10 +22,10 @@ from memsidecar.stores.contract import (
     SessionQuery,
 )
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.bookkeeping import find_calibration, find_watermark
 from memsidecar.stores.sqlite.connection import READER_CACHE_KIB, connect, rolled_back, translated
 from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.session_commands import find_versions
+from memsidecar.stores.sqlite.task_state import find_calibration, find_watermark
 
 _FETCH_ROWS = 200
 _BODY = "SELECT body, crc FROM log WHERE lsn = ? AND session = ? AND sequence = ?"

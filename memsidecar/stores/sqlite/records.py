@@ -14,7 +14,6 @@ from memsidecar.stores.contract import (
     RecordsUpserted,
     UpsertRecords,
 )
-from memsidecar.stores.sqlite.bookkeeping import advance_watermark, find_watermark
 from memsidecar.stores.sqlite.events import is_logged, log_deletions, log_upserts
 from memsidecar.stores.sqlite.record_rows import (
     RecordLocation,
@@ -24,6 +23,7 @@ from memsidecar.stores.sqlite.record_rows import (
     find_record,
 )
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, NEVER, OrphanedTexts, PendingPurge, orphan_texts
+from memsidecar.stores.sqlite.task_state import advance_watermark, find_watermark
 from memsidecar.stores.sqlite.transaction import Transaction
 
 _INSERT = """INSERT INTO records(row_id, namespace, user_id, session_id, kind, id, conflict_key, source, time_us,

@@ -34,8 +34,8 @@ from memsidecar.stores.contract import (
     UserQuery,
 )
 from memsidecar.stores.sqlite import archive, change_feed, documents, events, record_rows, retention
-from memsidecar.stores.sqlite.bookkeeping import find_calibrated_models, find_dead_letters
 from memsidecar.stores.sqlite.erase import read_erasure_counts
+from memsidecar.stores.sqlite.task_state import find_calibrated_models, find_dead_letters
 from memsidecar.stores.sqlite.users import list_users
 
 T = TypeVar("T")

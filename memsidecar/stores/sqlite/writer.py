@@ -40,7 +40,6 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.listeners import Listeners
 from memsidecar.stores.sqlite.append import append
-from memsidecar.stores.sqlite.bookkeeping import add_dead_letter, advance_watermark, calibrate
 from memsidecar.stores.sqlite.connection import rolled_back, translate, translated
 from memsidecar.stores.sqlite.data_dir import Ballast, HighWaterMark
 from memsidecar.stores.sqlite.documents import delete_document, put_document
@@ -60,6 +59,7 @@ from memsidecar.stores.sqlite.session_commands import (
     update_window,
     update_window_exclusive,
 )
+from memsidecar.stores.sqlite.task_state import add_dead_letter, advance_watermark, calibrate
 from memsidecar.stores.sqlite.transaction import ROWS_PER_STATEMENT, NextIds, Statement, Transaction, insertion
 from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, estimate_pages
 from memsidecar.stores.sqlite.writer_state import QuotaUsage, SeenIds, find_existing

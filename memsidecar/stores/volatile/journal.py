@@ -135,11 +135,11 @@ class VolatileJournal:
 
     def calibration(self, namespace: str, model: str) -> Calibration:
         with self._opened() as state:
-            return state.bookkeeping.calibration(namespace, model)
+            return state.task_state.calibration(namespace, model)
 
     def watermark(self, task: str, namespace: str) -> int:
         with self._opened() as state:
-            return state.bookkeeping.watermark(task, namespace)
+            return state.task_state.watermark(task, namespace)
 
     def erasure_counts(self, command: Erasure) -> ErasureCounts:
         with self._opened() as state:
@@ -237,7 +237,7 @@ class VolatileJournal:
 
     def dead_letters(self, task: str) -> Sequence[DeadLetter]:
         with self._opened() as state:
-            return state.bookkeeping.dead_letters(task)
+            return state.task_state.dead_letters(task)
 
     def archive_position(self, _namespace: str) -> ArchivePosition:
         with self._opened() as state:
@@ -263,7 +263,7 @@ class VolatileJournal:
 
     def calibrated_models(self, namespace: str) -> Sequence[str]:
         with self._opened() as state:
-            return state.bookkeeping.calibrated_models(namespace)
+            return state.task_state.calibrated_models(namespace)
 
     def usage(self, namespace: str) -> Usage:
         with self._lock:

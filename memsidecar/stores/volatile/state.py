@@ -42,7 +42,6 @@ from memsidecar.stores.contract import (
     WindowUpdated,
 )
 from memsidecar.stores.message_encoding import message_bytes, with_sequence
-from memsidecar.stores.volatile.bookkeeping import Bookkeeping
 from memsidecar.stores.volatile.documents import DocumentTable
 from memsidecar.stores.volatile.erase import ErasurePlan, plan_session, plan_user
 from memsidecar.stores.volatile.erase_messages import plan_messages
@@ -50,6 +49,7 @@ from memsidecar.stores.volatile.events import EntryKind, EventReader
 from memsidecar.stores.volatile.records import RecordTable
 from memsidecar.stores.volatile.session import Message, Session
 from memsidecar.stores.volatile.session_log import SessionLog
+from memsidecar.stores.volatile.task_state import TaskState
 
 
 class JournalState(SessionLog):
@@ -60,7 +60,7 @@ class JournalState(SessionLog):
         self.documents = DocumentTable(self._write_document_entry, self.check_quota)
         self.records = RecordTable(self.check_quota, self.log.write_record)
         self.events = EventReader(self.log, self.sessions, self.records)
-        self.bookkeeping = Bookkeeping()
+        self.task_state = TaskState()
         self.tombstones: dict[tuple[str, Tombstone], int] = {}
         self._quotas = quotas
 
@@ -247,7 +247,7 @@ class JournalState(SessionLog):
         return PolicySet(self.publish(self.claim(command.key, command.user_id)))
 
     def _add_dead_letter(self, command: AddDeadLetter) -> None:
-        self.bookkeeping.add_dead_letter(command, self.now_us())
+        self.task_state.add_dead_letter(command, self.now_us())
 
     def _upsert_records(self, command: UpsertRecords) -> RecordsUpserted:
         if command.derived_from is not None:
@@ -258,7 +258,7 @@ class JournalState(SessionLog):
                 raise NotFound("a source message was erased")
         upserted, progress = self.records.upsert(command), command.progress
         if progress is not None:
-            self.bookkeeping.advance(AdvanceWatermark(progress.task, command.owner.namespace, progress.lsn))
+            self.task_state.advance(AdvanceWatermark(progress.task, command.owner.namespace, progress.lsn))
         return upserted
 
     _handlers: ClassVar[dict[type, Callable[["JournalState", Any], Any]]] = {
@@ -272,8 +272,8 @@ class JournalState(SessionLog):
         ExpireMessages: _erase_messages,
         Claim: _claim_session,
         SetPolicy: _set_policy,
-        Calibrate: lambda state, command: state.bookkeeping.calibrate(command),
-        AdvanceWatermark: lambda state, command: state.bookkeeping.advance(command),
+        Calibrate: lambda state, command: state.task_state.calibrate(command),
+        AdvanceWatermark: lambda state, command: state.task_state.advance(command),
         AddDeadLetter: _add_dead_letter,
         PutDocument: lambda state, command: state.documents.put(command),
         DeleteDocument: lambda state, command: state.documents.delete(command),

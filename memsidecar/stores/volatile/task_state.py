@@ -3,7 +3,7 @@
 from memsidecar.stores.contract import AddDeadLetter, AdvanceWatermark, Calibrate, Calibration, DeadLetter
 
 
-class Bookkeeping:
+class TaskState:
     """What is stored beside the log. No entry of the log has it."""
 
     def __init__(self) -> None:
