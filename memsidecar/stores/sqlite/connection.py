@@ -66,6 +66,19 @@ def rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
+def without_sync(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit in the block without a sync. The next commit outside of it, or checkpoint, makes these commits durable.
+
+    A power cut before that undoes them, and nothing that came before.
+    """
+    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA synchronous = FULL")
+
+
+@contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Raise SQLite's errors as ours."""
     try:

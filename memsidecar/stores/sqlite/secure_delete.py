@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 
 from memsidecar.domain.errors import DataCorrupted, DiskFull, Overloaded, SidecarError
 from memsidecar.stores.contract import PendingCommand
-from memsidecar.stores.sqlite.connection import rolled_back, translated
+from memsidecar.stores.sqlite.connection import rolled_back, translated, without_sync
 from memsidecar.stores.sqlite.page_slack import SlackCleaner
 from memsidecar.stores.sqlite.transaction import Transaction
 from memsidecar.stores.sqlite.wal import Checkpointer, DiskSpaceGuard, estimate_pages
 
 log = logging.getLogger(__name__)
 
-MAX_ROWS_PER_STEP = 256
+MAX_ROWS_PER_STEP = 64
+"They take less than a millisecond, in which no command is committed."
 RETRY_SECONDS = 0.2
 MAX_WAIT_SECONDS = 5.0
 NEVER = math.inf
@@ -207,11 +208,15 @@ class PurgeQueue:
         _complete(waiting)
 
     def _purge_some(self) -> int:
-        """Purge one step's rows in one transaction; return how many purges are done."""
-        with translated(self._path), rolled_back(self._connection):
+        """Purge one step's rows in one transaction; return how many purges are done.
+
+        A purge that a power cut undoes is still in the tables that the next start reads.
+        """
+        with translated(self._path), without_sync(self._connection), rolled_back(self._connection):
             self._connection.execute("BEGIN IMMEDIATE")
             done = self._purge_rows()
             self._connection.execute("COMMIT")
+        with translated(self._path):
             self._checkpointer.run_when_due()
         return done
 
