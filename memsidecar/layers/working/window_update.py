@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memsidecar.domain.errors import Overloaded
 from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.pruning import NO_RELEVANCE
 from memsidecar.domain.session import SessionHead, SessionKey, Strategy
@@ -105,10 +104,13 @@ class WindowUpdater:
         def decide() -> UpdateWindow:
             update = plan()
             if update is None:
-                raise Overloaded("the session was erased meanwhile")
+                raise VersionConflict("the session was erased")
             return update
 
-        return self._commit(UpdateWindowExclusive(key, decide))
+        try:
+            return self._commit(UpdateWindowExclusive(key, decide))
+        except VersionConflict:
+            return None
 
     def _commit(self, command: UpdateWindow | UpdateWindowExclusive) -> Any:
         updated: WindowUpdated = submit_and_wait(self.journal, command)
