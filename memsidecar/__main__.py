@@ -157,7 +157,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
         loader("memsidecar.cli.search_command", "search"),
     ),
     "context": (
-        "Build the context of a session as an agent would get it. Nothing is stored.",
+        "Build the context of a session as an agent would get it. A dry run: nothing is stored or learned.",
         loader("memsidecar.cli.context_command", "context"),
     ),
     "facts": (

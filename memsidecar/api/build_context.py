@@ -35,7 +35,7 @@ class BuildContextHandler:
     async def __call__(self, request: BuildContextRequest) -> BuildContextResponse:
         context_request = self._parse(request)
         try:
-            response = await self._build_in_time(self._build(context_request))
+            response = await self._build_in_time(context_request)
         except BudgetTooSmall as error:
             required_tokens = await self._minimum_budget(context_request, error.required_tokens)
             raise BudgetTooSmall(error.max_tokens, required_tokens, error.parts) from None
@@ -46,11 +46,9 @@ class BuildContextHandler:
         _warn_of_unknown_model(context_request.model, response)
         return response
 
-    def _build(self, context_request: ContextRequest, dry_run: bool = False) -> ContextBuild:
-        return ContextBuild(self.builder, self.retrieval, context_request, dry_run)
-
-    async def _build_in_time(self, build: ContextBuild) -> BuildContextResponse:
+    async def _build_in_time(self, context_request: ContextRequest) -> BuildContextResponse:
         """Run the build. When the time for retrieval is over, finish it with what was found so far."""
+        build = ContextBuild(self.builder, self.retrieval, context_request)
         try:
             return await asyncio.wait_for(self.executors.run_search(build.run), _seconds_for_retrieval())
         except TimeoutError:
@@ -67,8 +65,8 @@ class BuildContextHandler:
             if tokens > MAX_INT32:
                 break  # max_tokens cannot hold it
             try:
-                larger = replace(context_request, max_tokens=tokens)
-                response = await self._build_in_time(self._build(larger, dry_run=True))
+                larger = replace(context_request, max_tokens=tokens, dry_run=True)
+                response = await self._build_in_time(larger)
             except BudgetTooSmall as error:
                 tokens = error.required_tokens
                 continue
@@ -105,6 +103,7 @@ class BuildContextHandler:
             query_vector=vector_of("query_vector", request.query_vector, self.retrieval.dimensions),
             include_reasoning=request.include_reasoning,
             fill=share("context_fill", request.context_fill) if request.HasField("context_fill") else None,
+            dry_run=request.dry_run,
         )
 
 

@@ -145,7 +145,12 @@ class Comparison:
                 "Search", memory.SearchRequest, session_id=session_id, query=query, mode=mode, scope=scope, limit=20
             )
         yield from self._single(
-            "BuildContext", context_pb2.BuildContextRequest, session_id=session_id, query=query, max_tokens=4_000
+            "BuildContext",
+            context_pb2.BuildContextRequest,
+            session_id=session_id,
+            query=query,
+            max_tokens=4_000,
+            dry_run=True,
         )
 
     def _user(self, user_id: str) -> Iterator[str]:

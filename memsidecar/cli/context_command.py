@@ -95,7 +95,7 @@ def context(
     system_prompt: str,
     explain: bool,
 ) -> None:
-    """Build the context of a session as an agent would get it. Nothing is stored."""
+    """Build the context of a session as an agent would get it. A dry run: nothing is stored or learned."""
     request = BuildContextRequest(
         namespace=calls.namespace,
         user_id=user,
@@ -105,6 +105,7 @@ def context(
         model=model,
         system_prompt=system_prompt,
         debug=explain,
+        dry_run=True,
     )
     response: BuildContextResponse = calls.call("BuildContext", request)
     if output.is_json:

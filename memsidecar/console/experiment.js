@@ -24,10 +24,10 @@ export function sectionOf(receipt) {
   return receipt.section.replace("SECTION_", "");
 }
 
-/** Return the BuildContext request of a setting, with the rejected items in the receipt. */
+/** Return the BuildContext request of a setting: a dry run, with the rejected items in the receipt. */
 export function requestOf(place, query, setting) {
   const request = {
-    sessionId: place.session, userId: place.user, query, debug: true, maxTokens: setting.maxTokens,
+    sessionId: place.session, userId: place.user, query, debug: true, dryRun: true, maxTokens: setting.maxTokens,
     model: setting.model.trim(), systemPrompt: setting.systemPrompt, profile: setting.profile,
     appendQuery: setting.appendQuery && query !== "", includeReasoning: setting.includeReasoning,
     sections: SWITCHED_SECTIONS.map((name) => sectionBudget(name, setting)).filter(Boolean),

@@ -32,7 +32,7 @@ export function Laboratory({ live, place, go, caller }) {
       <header class="view-heading">
         <h1>What would the model see?</h1>
         <p>The context of session <b><${Excerpt} text=${place.session} length=${60} /></b> for a query, as BuildContext
-          returns it. Nothing is stored or sent to a model.</p>
+          returns it. A dry run: nothing is stored or sent to a model.</p>
         <${Entry} label="Query" rows="2" value=${query} onValue=${setQuery} data-query
           placeholder="Empty: the newest user message" />
         <${Switch} label="Compare two settings" checked=${isCompared}

@@ -209,7 +209,10 @@ def _with_override(default: SectionLimit, override: SectionBudget | None) -> Sec
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """A BuildContext request. `sections` overrides the section defaults; `now_us` is the time of the request."""
+    """A BuildContext request. `sections` overrides the section defaults; `now_us` is the time of the request.
+
+    A dry run has no side effect: nothing of its context is recorded, and no summary is stored.
+    """
 
     key: SessionKey
     user_id: str
@@ -229,3 +232,4 @@ class ContextRequest:
     query_vector: NDArray[np.float32] | None = None
     include_reasoning: bool = False
     fill: float | None = None
+    dry_run: bool = False

@@ -125,7 +125,7 @@ class ContextBuilder:
         conversation = self._conversation(request, limits)
         head, window = conversation.head, self.sources.window(request, conversation, counter)
         question = _text_of(conversation.question)
-        summary = self.sources.summary(head)
+        summary = self.sources.summary(request, head)
         system = self.sources.system(request, conversation)
         turns = split_turns(window)
         whole = fits_whole(window, turns, limits, fixed_tokens(request, system, limits, count))

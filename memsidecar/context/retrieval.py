@@ -150,15 +150,11 @@ def _is_excluded(prepared: PreparedContext) -> Callable[[LocatedMessage], bool]:
 
 @dataclass
 class ContextBuild:
-    """One context being built. Each field is replaced as a whole, by one thread.
-
-    A dry run shows whether a context fits its budget; nothing of it is served, so nothing is recorded.
-    """
+    """One context being built. Each field is replaced as a whole, by one thread."""
 
     builder: ContextBuilder
     retrieval: Retrieval
     request: ContextRequest
-    dry_run: bool = False
     _prepared: PreparedContext | None = None
     _retrieved: RetrievalResult = field(default_factory=RetrievalResult)
     _cancelled: Event = field(default_factory=Event)
@@ -191,6 +187,6 @@ class ContextBuild:
             response, evicted = self.builder.finish(prepared, retrieved)
             spans.set_attribute("memsidecar.context.tokens", response.total_tokens)
             spans.set_attribute("memsidecar.context.budget_tokens", prepared.limits.budget)
-        if not self.dry_run:
+        if not self.request.dry_run:
             self.builder.served(prepared, response, evicted)
         return response

@@ -38,7 +38,7 @@ class Hints(Protocol):
 class ContextSources:
     """Collects items from the layers. Waits for nothing but the disk.
 
-    A summary that is due may be updated and saved, without waiting for the commit.
+    A summary that is due may be updated and, except in a dry run, saved without waiting for the commit.
     """
 
     working: WorkingMemory
@@ -106,8 +106,8 @@ class ContextSources:
             SECTION_ARTIFACTS: self._artifacts(request, query),
         }
 
-    def summary(self, head: SessionHead | None) -> RollingSummary | None:
-        return self.summary_schedule.update_if_fast(head) if head else None
+    def summary(self, request: ContextRequest, head: SessionHead | None) -> RollingSummary | None:
+        return self.summary_schedule.update_if_fast(head, dry_run=request.dry_run) if head else None
 
     def owner(self, request: ContextRequest, head: SessionHead | None) -> Owner:
         user_id = request.user_id or (head.user_id if head else "")

@@ -92,7 +92,7 @@ class SectionBudget(_message.Message):
     def __init__(self, section: _Optional[_Union[Section, str]] = ..., max_tokens: _Optional[int] = ..., top_k: _Optional[int] = ..., min_tokens: _Optional[int] = ..., disabled: _Optional[bool] = ...) -> None: ...
 
 class BuildContextRequest(_message.Message):
-    __slots__ = ("namespace", "user_id", "session_id", "query", "model", "max_tokens", "system_prompt", "profile", "tool_schemas_json", "reserve_output_tokens", "documents", "sections", "scope", "append_query", "debug", "query_vector", "include_reasoning", "context_fill")
+    __slots__ = ("namespace", "user_id", "session_id", "query", "model", "max_tokens", "system_prompt", "profile", "tool_schemas_json", "reserve_output_tokens", "documents", "sections", "scope", "append_query", "debug", "query_vector", "include_reasoning", "context_fill", "dry_run")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     USER_ID_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +111,7 @@ class BuildContextRequest(_message.Message):
     QUERY_VECTOR_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_REASONING_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_FILL_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     user_id: str
     session_id: str
@@ -129,7 +130,8 @@ class BuildContextRequest(_message.Message):
     query_vector: _containers.RepeatedScalarFieldContainer[float]
     include_reasoning: bool
     context_fill: float
-    def __init__(self, namespace: _Optional[str] = ..., user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., model: _Optional[str] = ..., max_tokens: _Optional[int] = ..., system_prompt: _Optional[str] = ..., profile: _Optional[str] = ..., tool_schemas_json: _Optional[str] = ..., reserve_output_tokens: _Optional[int] = ..., documents: _Optional[_Iterable[str]] = ..., sections: _Optional[_Iterable[_Union[SectionBudget, _Mapping]]] = ..., scope: _Optional[_Union[_message_pb2.Scope, str]] = ..., append_query: _Optional[bool] = ..., debug: _Optional[bool] = ..., query_vector: _Optional[_Iterable[float]] = ..., include_reasoning: _Optional[bool] = ..., context_fill: _Optional[float] = ...) -> None: ...
+    dry_run: bool
+    def __init__(self, namespace: _Optional[str] = ..., user_id: _Optional[str] = ..., session_id: _Optional[str] = ..., query: _Optional[str] = ..., model: _Optional[str] = ..., max_tokens: _Optional[int] = ..., system_prompt: _Optional[str] = ..., profile: _Optional[str] = ..., tool_schemas_json: _Optional[str] = ..., reserve_output_tokens: _Optional[int] = ..., documents: _Optional[_Iterable[str]] = ..., sections: _Optional[_Iterable[_Union[SectionBudget, _Mapping]]] = ..., scope: _Optional[_Union[_message_pb2.Scope, str]] = ..., append_query: _Optional[bool] = ..., debug: _Optional[bool] = ..., query_vector: _Optional[_Iterable[float]] = ..., include_reasoning: _Optional[bool] = ..., context_fill: _Optional[float] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class BuildContextResponse(_message.Message):
     __slots__ = ("messages", "memory_text", "total_tokens", "max_tokens", "receipt", "stable_prefix_count", "stable_prefix_sha256", "degraded")

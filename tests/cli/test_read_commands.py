@@ -11,6 +11,8 @@ import pytest
 
 from memsidecar.v1.session_pb2 import ListSessionsRequest
 from tests.cli.commands import HOSTILE, WIDE, CommandLine
+from tests.http.http_client import HTTP
+from tests.metrics.scrape import scrape
 from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 
@@ -100,6 +102,18 @@ def test_a_context_is_explained_from_its_receipt(memory: CommandLine) -> None:
     for section in response["receipt"]["sections"]:
         for item in section.get("items", ()):
             assert f"{item['tokens']} tokens" in text
+
+
+def test_a_context_that_is_only_shown_is_not_counted(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path / "data", *HTTP, "--index", "volatile") as sidecar:
+        with sidecar.client() as client:
+            client.add("trip", "I fly to Lisbon on Friday.")
+        command_line = CommandLine(sidecar, tmp_path)
+        command_line.lines("context", "trip", "--query", "Lisbon", "--explain")
+        assert "equal: " in command_line.run("compare", "--other-address", sidecar.address).stdout
+        counted = scrape(sidecar)
+        assert counted.value("memsidecar_context_build_duration_seconds_count", phase="pack") == 3
+        assert counted.value("memsidecar_context_used_ratio_count") == 0
 
 
 def test_facts_and_documents_are_listed(memory: CommandLine) -> None:

@@ -74,6 +74,12 @@ def test_the_context_is_the_one_that_is_returned(console: ConsolePage) -> None:
     assert page.get_by_role("listitem").filter(has_text="stable prefix").count() == count > 0
 
 
+def test_the_laboratory_makes_dry_runs(console: ConsolePage) -> None:
+    _laboratory(console, QUESTION)
+    built = [request.post_data_json for request in console.requests if request.url.endswith("/BuildContext")]
+    assert built and all(request["dryRun"] for request in built)
+
+
 def test_a_budget_that_is_too_small_names_the_tokens_that_are_needed(console: ConsolePage) -> None:
     page = _laboratory(console)
     _set_budget(page, 20)

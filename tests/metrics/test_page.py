@@ -111,17 +111,18 @@ def test_a_stream_is_counted_when_it_ends(sidecar: SidecarProcess, client: Clien
     assert not scrape(sidecar).values("memsidecar_rpc_server_call_errors_total", rpc_method=method)
 
 
-def test_contexts_are_counted_against_their_budget(sidecar: SidecarProcess, client: Client) -> None:
+def test_contexts_except_dry_runs_are_counted_against_their_budget(sidecar: SidecarProcess, client: Client) -> None:
     for number in range(40):
         client.add("s", f"message {number} of a conversation about trains")
     request = context_pb2.BuildContextRequest(session_id="s", max_tokens=200)
+    client.memory.BuildContext(context_pb2.BuildContextRequest(session_id="s", dry_run=True), timeout=CALL_SECONDS)
     context = client.memory.BuildContext(request, timeout=CALL_SECONDS)
     found = scrape(sidecar)
     assert found.value("memsidecar_context_used_ratio_sum") == pytest.approx(context.total_tokens / 200)
     assert found.value("memsidecar_context_budget_tokens_sum") == 200
     assert sum(found.values("memsidecar_context_tokens_total")) == context.total_tokens
     for phase in ("prepare", "retrieve", "pack"):
-        assert found.value("memsidecar_context_build_duration_seconds_count", phase=phase) == 1
+        assert found.value("memsidecar_context_build_duration_seconds_count", phase=phase) == 2, "a dry run has phases"
 
 
 def test_what_does_not_fit_a_context_is_counted_by_step(sidecar: SidecarProcess, client: Client) -> None:

@@ -404,7 +404,12 @@ type BuildContextRequest struct {
 	IncludeReasoning bool `protobuf:"varint,17,opt,name=include_reasoning,json=includeReasoning,proto3" json:"include_reasoning,omitempty"`
 	// How far sections may grow beyond their shares with tokens that others leave, 0 to 1: 0 not at all, 1 up to their
 	// ceilings. Absent: setting context_fill, 1 by default.
-	ContextFill   *float64 `protobuf:"fixed64,18,opt,name=context_fill,json=contextFill,proto3,oneof" json:"context_fill,omitempty"`
+	ContextFill *float64 `protobuf:"fixed64,18,opt,name=context_fill,json=contextFill,proto3,oneof" json:"context_fill,omitempty"`
+	// Build the context and its receipt without a side effect, for tools that show what an agent would get. The text does
+	// not count as injected, so facts are still learned from messages that repeat it; a summary that is due is shown but
+	// not stored, so GetSummary does not return it; the context is not in the metrics of contexts. The response is that of
+	// the same call without dry_run.
+	DryRun        bool `protobuf:"varint,19,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -563,6 +568,13 @@ func (x *BuildContextRequest) GetContextFill() float64 {
 		return *x.ContextFill
 	}
 	return 0
+}
+
+func (x *BuildContextRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
 }
 
 // The context and its receipt.
@@ -1015,7 +1027,7 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\bdisabled\x18\x05 \x01(\bR\bdisabledB\r\n" +
 	"\v_max_tokensB\b\n" +
 	"\x06_top_kB\r\n" +
-	"\v_min_tokens\"\x9b\x05\n" +
+	"\v_min_tokens\"\xb4\x05\n" +
 	"\x13BuildContextRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\x12\x1d\n" +
@@ -1037,7 +1049,8 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\x05debug\x18\x0f \x01(\bR\x05debug\x12!\n" +
 	"\fquery_vector\x18\x10 \x03(\x02R\vqueryVector\x12+\n" +
 	"\x11include_reasoning\x18\x11 \x01(\bR\x10includeReasoning\x12&\n" +
-	"\fcontext_fill\x18\x12 \x01(\x01H\x00R\vcontextFill\x88\x01\x01B\x0f\n" +
+	"\fcontext_fill\x18\x12 \x01(\x01H\x00R\vcontextFill\x88\x01\x01\x12\x17\n" +
+	"\adry_run\x18\x13 \x01(\bR\x06dryRunB\x0f\n" +
 	"\r_context_fill\"\xf9\x02\n" +
 	"\x14BuildContextResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.memsidecar.v1.MessageR\bmessages\x12\x1f\n" +

@@ -664,6 +664,7 @@ class Methods(Calls):
         query_vector: Iterable[float] = (),
         include_reasoning: bool = False,
         context_fill: float | None = None,
+        dry_run: bool = False,
         timeout: float | None = None,
     ) -> BuildContextResponse:
         """Builds the model's context within a token budget and returns a receipt for it. Does not change stored
@@ -705,6 +706,10 @@ class Methods(Calls):
         include_reasoning: Render the assistant's reasoning as well.
         context_fill: How far sections may grow beyond their shares with tokens that others leave, 0 to 1: 0 not
             at all, 1 up to their ceilings. Absent: setting context_fill, 1 by default.
+        dry_run: Build the context and its receipt without a side effect, for tools that show what an agent
+            would get. The text does not count as injected, so facts are still learned from messages that repeat
+            it; a summary that is due is shown but not stored, so GetSummary does not return it; the context is
+            not in the metrics of contexts. The response is that of the same call without dry_run.
         """
         request = built(
             BuildContextRequest,
@@ -726,6 +731,7 @@ class Methods(Calls):
             query_vector=query_vector,
             include_reasoning=include_reasoning,
             context_fill=context_fill,
+            dry_run=dry_run,
         )
         return self._call("MemoryService/BuildContext", request, BuildContextResponse, checked(timeout))
 

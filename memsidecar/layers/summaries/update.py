@@ -67,11 +67,11 @@ class SummaryUpdater:
         summary = self._save(head, draft)
         return summary.id if summary else ""
 
-    def update_async(self, head: SessionHead, last: int) -> RollingSummary | None:
-        """Update without a model; return the summary without waiting for its commit."""
+    def update_async(self, head: SessionHead, last: int, *, dry_run: bool) -> RollingSummary | None:
+        """Update without a model; return the summary without waiting for its commit. A dry run does not save it."""
         known = self.store.get(head.key)
         draft = self._extended(known, head, last, self.fallback, self.max_tokens)
-        if draft is not None and draft.summary is not known:
+        if draft is not None and draft.summary is not known and not dry_run:
             self.store.submit_save(head.key, head.row_id, draft)
         return draft.summary if draft else None
 
@@ -180,7 +180,7 @@ class SummarySchedule:
             last = max(last, head.window_start - 1)
         return self.updater.update_to(head, last) if last else known
 
-    def update_if_fast(self, head: SessionHead) -> RollingSummary | None:
+    def update_if_fast(self, head: SessionHead, *, dry_run: bool) -> RollingSummary | None:
         """Return the summary, updated if that is due and fast: without a model, a long history or a commit.
 
         A context waits for it. A summary that came a turn later would change the beginning of two prompts, not of one.
@@ -192,7 +192,7 @@ class SummarySchedule:
         if not is_due or self.updater.uses_model:
             return known
         known, last, tokens = self._due(head, head.last_sequence)
-        return self.updater.update_async(head, last) if last and tokens <= _MAX_TOKENS_NOW else known
+        return self.updater.update_async(head, last, dry_run=dry_run) if last and tokens <= _MAX_TOKENS_NOW else known
 
     def _due(self, head: SessionHead, last_sequence: int) -> tuple[RollingSummary | None, int, int]:
         """Return the summary, the last message to summarize now (0 for none), and the tokens without a summary."""

@@ -326,6 +326,12 @@ pub struct BuildContextRequest {
     /// ceilings. Absent: setting context_fill, 1 by default.
     #[prost(double, optional, tag = "18")]
     pub context_fill: ::core::option::Option<f64>,
+    /// Build the context and its receipt without a side effect, for tools that show what an agent would get. The text does
+    /// not count as injected, so facts are still learned from messages that repeat it; a summary that is due is shown but
+    /// not stored, so GetSummary does not return it; the context is not in the metrics of contexts. The response is that of
+    /// the same call without dry_run.
+    #[prost(bool, tag = "19")]
+    pub dry_run: bool,
 }
 /// The context and its receipt.
 #[non_exhaustive]

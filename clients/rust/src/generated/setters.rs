@@ -637,6 +637,18 @@ impl BuildContextRequest {
         self.context_fill = Some(context_fill);
         self
     }
+
+    /// Sets `dry_run`.
+    ///
+    /// Build the context and its receipt without a side effect, for tools that show what an agent would get. The text does
+    /// not count as injected, so facts are still learned from messages that repeat it; a summary that is due is shown but
+    /// not stored, so GetSummary does not return it; the context is not in the metrics of contexts. The response is that of
+    /// the same call without dry_run.
+    #[must_use]
+    pub fn with_dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
 }
 
 impl Calibration {

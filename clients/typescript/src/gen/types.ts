@@ -1630,6 +1630,13 @@ export interface BuildContextRequest {
      * their ceilings. Absent: setting context_fill, 1 by default.
      */
     contextFill?: number | undefined;
+    /**
+     * Build the context and its receipt without a side effect, for tools that show what an agent would get. The
+     * text does not count as injected, so facts are still learned from messages that repeat it; a summary that is
+     * due is shown but not stored, so GetSummary does not return it; the context is not in the metrics of
+     * contexts. The response is that of the same call without dryRun.
+     */
+    dryRun?: boolean | undefined;
 }
 
 /** The caller's settings of one section. Absent fields keep their defaults. */
