@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import click
 
 from memsidecar.cli.command import SidecarCommand
-from memsidecar.cli.output import FAINT, WARNING, Column, Output
+from memsidecar.cli.output import FAINT, WARNING, Column, Output, plural
 from memsidecar.cli.search_command import note_degradations, score_parts
 from memsidecar.cli.session_commands import print_message
 from memsidecar.cli.sidecar_calls import SidecarCalls, user_option, with_sidecar
 from memsidecar.v1.context_pb2 import (
+    INCLUSION_SUMMARIZED,
     BuildContextRequest,
     BuildContextResponse,
     Inclusion,
@@ -48,6 +49,7 @@ _REASONS = {
     "IN_WINDOW": "out: the conversation shows it already",
     "EXPIRED": "out: it has expired",
     "DISABLED": "out: the section is disabled",
+    "SUMMARIZED": "out: the summary covers it",
 }
 _SECTION_COLUMNS = (
     Column("section", "bold"),
@@ -136,7 +138,11 @@ def _explain(output: Output, response: BuildContextResponse) -> None:
     items = [(section, item) for section in receipt.sections for item in section.items]
     for section, item in items:
         _print_item(output, section, item)
-    unlisted = sum(section.left_out_count for section in receipt.sections) - sum(not item.included for _, item in items)
+    summarized = sum(section.summarized_count for section in receipt.sections)
+    if summarized:
+        output.line((f"The summary covers {plural(summarized, 'message')} that the conversation does not show.", FAINT))
+    listed = sum(not item.included and item.reason != INCLUSION_SUMMARIZED for _, item in items)
+    unlisted = sum(section.left_out_count for section in receipt.sections) - listed
     if unlisted > 0:
         output.line((f"{unlisted} more candidates were left out.", WARNING))
 

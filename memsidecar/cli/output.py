@@ -107,6 +107,11 @@ def local_time(time: Timestamp) -> str:
     return datetime.fromtimestamp(time.ToSeconds(), UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 JSON_OPTION = click.option(
     "--json/--table",
     "is_json",

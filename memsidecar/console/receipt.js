@@ -17,6 +17,7 @@ const REASONS = {
   IN_WINDOW: "not repeated: the conversation contains it already",
   EXPIRED: "it has expired",
   DISABLED: "its section is switched off",
+  SUMMARIZED: "not repeated: the summary covers it",
 };
 const PARTS = [
   ["keyword", "keywords"], ["semantic", "meaning"], ["neighbours", "neighbours"], ["speaker", "speaker"],
@@ -53,7 +54,8 @@ function SectionItems({ section, filter, changed, onMessage }) {
   return html`
     <section class="receipt-section">
       <h3><span class="swatch ${name.toLowerCase()}"></span> ${SECTION_NAMES[name]}
-        <small>${plural(items.length, "item")}</small></h3>
+        <small>${plural(items.length, "item")}${section.summarizedCount
+          && `, ${plural(section.summarizedCount, "message")} in the summary`}</small></h3>
       <ul class="items">
         ${items.slice(0, shown).map((item) => html`
           <${Item} item=${item} isChanged=${changed?.has(itemKey(section, item))} onMessage=${onMessage} />`)}

@@ -70,6 +70,8 @@ class PreparedContext:
     turns: Sequence[Turn]
     sections: dict[Section, tuple[Item, ...]]
     summarized_through: int
+    summarized_unread: int
+    "Messages that the summary covers and that were not read."
     whole: bool
     "The whole conversation is shown."
     query: str
@@ -149,6 +151,7 @@ class ContextBuilder:
             turns=turns,
             sections=sections,
             summarized_through=covered,
+            summarized_unread=window.unread_through(covered),
             whole=whole,
             query=request.query or question,
             shown=ShownMessages.of(head, turns, visible),
@@ -176,6 +179,7 @@ class ContextBuilder:
             rejected={SECTION_EPISODIC: rejected, SECTION_DOCUMENTS: irrelevant},
             turns=prepared.turns,
             summarized_through=prepared.summarized_through,
+            summarized_unread=prepared.summarized_unread,
             query_to_append=request.query if request.append_query else "",
             schema_tokens=count(request.tool_schemas_json),
             reserve_tokens=request.reserve_output_tokens,

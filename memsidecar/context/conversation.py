@@ -48,6 +48,7 @@ class VisibleTurns:
     """Older turns, oldest first, each as its units, and the turn under way, reduced up to a step.
 
     `current_units` are the units of that step, with a preview that fills what the step leaves of the section.
+    `omitted` are the messages that are not shown. The summary has those up to the sequence `summarized_through`.
     """
 
     older: tuple[tuple[WindowUnit, ...], ...] = ()
@@ -55,6 +56,7 @@ class VisibleTurns:
     step: int = 0
     current_units: tuple[WindowUnit, ...] = ()
     omitted: tuple[WindowMessage, ...] = ()
+    summarized_through: int = 0
 
     @property
     def messages(self) -> list[WindowMessage]:
@@ -180,9 +182,10 @@ class ConversationCutter:
         step = current.first_within(most - min(most // _OLDER_TURN_FRACTION, sum(sizes)))
         first = _first_visible(recent, [*sizes, current.tokens(step)], most, limit.items, self.step)
         spare = current.spare(step, most - sum(sizes[first:]))
-        visible = VisibleTurns(tuple(older[first:]), current, step, current.units(step, spare))
+        units = current.units(step, spare)
+        visible = VisibleTurns(tuple(older[first:]), current, step, units, summarized_through=summarized_through)
         shown = {message.sequence for message in visible.messages}
-        every = [message for turn in recent for unit in turn.units for message in unit.messages]
+        every = [message for turn in turns for unit in turn.units for message in unit.messages]
         return replace(visible, omitted=tuple(message for message in every if message.sequence not in shown))
 
     def _current(self, turn: Turn) -> TurnReduction:

@@ -40,13 +40,14 @@ class ContextInput:
     """Candidates of one context, the items of each section best first, before any cut.
 
     `rejected` holds hits that the relevance filter left out. The summary covers messages up to the sequence
-    `summarized_through`.
+    `summarized_through`, of which `summarized_unread` are not in `turns`.
     """
 
     sections: Mapping[Section, tuple[Item, ...]]
     rejected: Mapping[Section, Sequence[Omission]] = field(default_factory=dict)
     turns: Sequence[Turn] = ()
     summarized_through: int = 0
+    summarized_unread: int = 0
     query_to_append: str = ""
     schema_tokens: int = 0
     reserve_tokens: int = 0

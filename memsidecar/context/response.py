@@ -17,9 +17,11 @@ from memsidecar.v1.context_pb2 import (
     INCLUSION_OVER_SECTION,
     INCLUSION_OVER_TOTAL,
     INCLUSION_SHORTENED,
+    INCLUSION_SUMMARIZED,
     SECTION_FRAMING,
     SECTION_OUTPUT_RESERVE,
     SECTION_PROFILE,
+    SECTION_SUMMARY,
     SECTION_TOOL_SCHEMAS,
     SECTION_WORKING,
     BuildContextResponse,
@@ -101,12 +103,13 @@ class ReceiptBuilder:
 
     def _working(self, candidates: ContextInput, packed: PackedContext) -> SectionReceipt:
         shown = [*packed.rendered.before, *packed.rendered.after]
-        sequences, visible = {message.sequence for message in shown}, packed.conversation.messages
-        evicted = [(message, INCLUSION_OVER_TOTAL) for message in visible if message.sequence not in sequences]
-        left_out = [*evicted, *((message, INCLUSION_OVER_SECTION) for message in packed.conversation.omitted)]
+        left_out = _omissions(packed, {message.sequence for message in shown})
+        summarized = sum(reason == INCLUSION_SUMMARIZED for _, reason in left_out)
         query = candidates.query_to_append
         used = sum(message.text_tokens for message in shown) + (self.count(query) if query else 0)
-        receipt = self._section(SECTION_WORKING, used, len(left_out))
+        receipt = self._section(SECTION_WORKING, used, len(left_out) - summarized)
+        if packed.content.sections[SECTION_SUMMARY]:
+            receipt.summarized_count = summarized + candidates.summarized_unread
         if receipt.limit_tokens:  # the turn under way may have more than the section's ceiling
             receipt.limit_tokens = max(receipt.limit_tokens, min(used, self.limits.turn))
         for message in shown:
@@ -126,6 +129,22 @@ class ReceiptBuilder:
 
     def _add_omitted(self, receipt: SectionReceipt, omission: Omission) -> None:
         _add_item(receipt, omission.item.counted(self.count), omission.reason)
+
+
+def _omissions(packed: PackedContext, shown: set[int]) -> list[tuple[WindowMessage, Inclusion]]:
+    """Return the messages of the conversation that are not shown, with the reason."""
+    conversation = packed.conversation
+    # When the summary is evicted, there is no room for what it covered either.
+    of_summary = INCLUSION_SUMMARIZED if packed.content.sections[SECTION_SUMMARY] else INCLUSION_OVER_TOTAL
+
+    def reasoned(message: WindowMessage, reason: Inclusion) -> tuple[WindowMessage, Inclusion]:
+        return message, of_summary if message.sequence <= conversation.summarized_through else reason
+
+    evicted = (message for message in conversation.messages if message.sequence not in shown)
+    return [
+        *(reasoned(message, INCLUSION_OVER_TOTAL) for message in evicted),
+        *(reasoned(message, INCLUSION_OVER_SECTION) for message in conversation.omitted),
+    ]
 
 
 def _add_included(receipt: SectionReceipt, item: Item) -> None:

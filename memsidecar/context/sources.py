@@ -56,8 +56,16 @@ class ContextSources:
         if question is not None and question.sequence < stored[0].sequence:
             stored.insert(0, question)  # the task of a turn that is longer than what was read of it
         messages = [self._window_message(request, head, message, counter) for message in stored]
-        complete = not head.pruned_count and len(messages) + head.counts[Role.SYSTEM - 1] == head.message_count
-        return ConversationWindow(messages, head.counts[Role.USER - 1], head.spoken_tokens, complete)
+        unread_count = head.message_count - head.counts[Role.SYSTEM - 1] - len(messages)
+        return ConversationWindow(
+            messages,
+            window_turns=head.counts[Role.USER - 1],
+            window_tokens=head.spoken_tokens,
+            complete=not head.pruned_count and not unread_count,
+            system=frozenset(message.sequence for message in conversation.system),
+            unread_count=unread_count,
+            last_sequence=head.last_sequence,
+        )
 
     def _window_message(
         self, request: ContextRequest, head: SessionHead, stored: StoredMessage, counter: Counter

@@ -58,17 +58,30 @@ class Turn:
 class ConversationWindow:
     """The newest messages of a session in whole exchanges, oldest first, and the totals of the whole window.
 
-    `complete`: these are all messages of the session except system messages.
+    `complete`: these are all messages of the session except system messages, whose sequences are in `system`.
+    `unread_count` messages of the window are not among them. `last_sequence` is that of the newest message.
     """
 
     messages: Sequence[WindowMessage] = ()
     window_turns: int = 0
     window_tokens: int = 0
     complete: bool = False
+    system: frozenset[int] = frozenset()
+    unread_count: int = 0
+    last_sequence: int = 0
 
     @property
     def tokens(self) -> int:
         return sum(message.tokens for message in self.messages)
+
+    def unread_through(self, sequence: int) -> int:
+        """Return how many unread messages are not after a sequence.
+
+        Nothing is read for it, so messages after the sequence that were pruned or erased are subtracted, too.
+        """
+        read = [*self.system, *(message.sequence for message in self.messages)]
+        unread_after = self.last_sequence - sequence - sum(each > sequence for each in read)
+        return max(0, self.unread_count - unread_after)
 
 
 def split_turns(window: ConversationWindow) -> list[Turn]:

@@ -92,6 +92,25 @@ def test_system_prompt_and_pinned_facts_are_never_evicted(data: st.DataObject, b
 
 @settings(deadline=None)
 @given(data=st.data(), budget=budgets)
+def test_each_message_is_shown_left_out_or_left_to_the_summary(data: st.DataObject, budget: int) -> None:
+    counter = COUNTERS.default
+    context_input = data.draw(context_inputs(counter))
+    receipt = build(context_input, sufficient_budget(context_input, budget, counter), counter).response.receipt
+    sections = {section.section: section for section in receipt.sections}
+    working, summary = sections[Section.SECTION_WORKING], sections[Section.SECTION_SUMMARY]
+    is_whole = any(item.reason == Inclusion.INCLUSION_INCLUDED for item in summary.items)
+    covered = context_input.summarized_through if is_whole else 0
+    listed = {item.id: item for item in working.items if item.id != "query"}
+    messages = {message.message.id: message.sequence for message in shown_messages(context_input)}
+    assert listed.keys() == messages.keys()
+    hidden = {name: item.reason for name, item in listed.items() if not item.included}
+    summarized = {name for name, reason in hidden.items() if reason == Inclusion.INCLUSION_SUMMARIZED}
+    assert summarized == {name for name in hidden if messages[name] <= covered}
+    assert (working.left_out_count, working.summarized_count) == (len(hidden) - len(summarized), len(summarized))
+
+
+@settings(deadline=None)
+@given(data=st.data(), budget=budgets)
 def test_tool_exchanges_are_complete_and_the_task_is_included(data: st.DataObject, budget: int) -> None:
     counter = COUNTERS.default
     context_input = data.draw(context_inputs(counter))

@@ -2,9 +2,10 @@
 
 from itertools import pairwise
 
-from memsidecar.v1.context_pb2 import SECTION_SUMMARY, SECTION_WORKING, BuildContextResponse, SectionBudget
+from memsidecar.v1.context_pb2 import SECTION_SUMMARY, SECTION_WORKING, BuildContextResponse, Inclusion, SectionBudget
 from memsidecar.v1.knowledge_pb2 import Summary
-from memsidecar.v1.message_pb2 import ROLE_ASSISTANT
+from memsidecar.v1.memory_pb2 import PRUNE_STRATEGY_WINDOW
+from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM
 from tests.context_wire.agent import Agent, new_agent, section_of, stored_messages
 from tests.context_wire.generated_conversation import turns
 from tests.context_wire.summary_model import add_turns_about_huts
@@ -44,6 +45,33 @@ def test_after_twelve_messages_there_is_a_summary_and_its_turns_are_omitted(clie
     assert [item.id for item in section_of(built, "SUMMARY").items] == [summary.id]
 
 
+def test_messages_that_the_summary_covers_are_counted_apart_from_those_that_do_not_fit(client: Client) -> None:
+    agent = new_agent(client)
+    add_turns_about_huts(agent, 6)
+    until(lambda: agent.summary() is not None)
+    two_turns = SectionBudget(section=SECTION_WORKING, top_k=2)
+    working = section_of(agent.build(sections=[two_turns], debug=True), "WORKING")
+    assert (working.summarized_count, working.left_out_count) == (6, 2)
+    reasons = [Inclusion.Name(item.reason).removeprefix("INCLUSION_") for item in working.items if not item.included]
+    assert sorted(reasons) == 2 * ["OVER_SECTION"] + 6 * ["SUMMARIZED"]
+    without = SectionBudget(section=SECTION_SUMMARY, disabled=True)
+    working = section_of(agent.build(sections=[two_turns, without]), "WORKING")
+    assert (working.summarized_count, working.left_out_count) == (0, 8)
+
+
+def test_system_messages_and_pruned_ones_are_not_counted_as_summarized(client: Client) -> None:
+    agent = new_agent(client)
+    agent.conversation.system("Be kind.")
+    add_turns_about_huts(agent, 40)
+    agent.conversation.system("Be brief.")
+    agent.conversation.prune(strategy=PRUNE_STRATEGY_WINDOW, window=50, summarize=True)
+    spoken = [message for message in agent.conversation.messages() if message.role != ROLE_SYSTEM]
+    until(lambda: summary_of(agent).last_sequence > 60)
+    built = agent.build_recent()
+    working = section_of(built, "WORKING")
+    assert working.summarized_count == len(spoken) - len(stored_messages(built.messages)) - working.left_out_count > 30
+
+
 def test_a_summary_that_fits_only_without_its_indentation_covers_nothing(client: Client) -> None:
     agent = new_agent(client)
     add_turns_about_huts(agent, 6)
@@ -73,6 +101,8 @@ def test_a_long_session_has_one_summary_and_no_gap_to_the_shown_messages(client:
             shown = [message.sequence for message in stored_messages(built.messages)]
             ranges.append(found.last_sequence if found and section_of(built, "SUMMARY").items else 0)
             assert shown == list(range(ranges[-1] + 1, 2 * number + 2)), ranges
+            working = section_of(built, "WORKING")
+            assert (working.summarized_count, working.left_out_count) == (ranges[-1], 0), "of messages not read, too"
         agent.conversation.add(answer, ROLE_ASSISTANT)
     until(lambda: 300 - summary_of(agent).last_sequence < EVERY + KEPT + A_TURN)
     summary = summary_of(agent)

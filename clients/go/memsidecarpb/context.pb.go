@@ -150,6 +150,9 @@ const (
 	Inclusion_INCLUSION_EXPIRED Inclusion = 10
 	// Rejected: the request disabled the section.
 	Inclusion_INCLUSION_DISABLED Inclusion = 11
+	// Not shown verbatim: the summary in the context covers the message. It is not in left_out_count, but in
+	// summarized_count.
+	Inclusion_INCLUSION_SUMMARIZED Inclusion = 12
 )
 
 // Enum value maps for Inclusion.
@@ -167,6 +170,7 @@ var (
 		9:  "INCLUSION_IN_WINDOW",
 		10: "INCLUSION_EXPIRED",
 		11: "INCLUSION_DISABLED",
+		12: "INCLUSION_SUMMARIZED",
 	}
 	Inclusion_value = map[string]int32{
 		"INCLUSION_UNSPECIFIED":     0,
@@ -181,6 +185,7 @@ var (
 		"INCLUSION_IN_WINDOW":       9,
 		"INCLUSION_EXPIRED":         10,
 		"INCLUSION_DISABLED":        11,
+		"INCLUSION_SUMMARIZED":      12,
 	}
 )
 
@@ -840,12 +845,16 @@ type SectionReceipt struct {
 	UsedTokens int32 `protobuf:"varint,3,opt,name=used_tokens,json=usedTokens,proto3" json:"used_tokens,omitempty"`
 	// Included items in order; with `debug` also rejected items.
 	Items []*ItemReceipt `protobuf:"bytes,4,rep,name=items,proto3" json:"items,omitempty"`
-	// The number of rejected items, listed or not.
+	// The number of rejected items, listed or not. Without messages that a summary in the context covers.
 	LeftOutCount int32 `protobuf:"varint,5,opt,name=left_out_count,json=leftOutCount,proto3" json:"left_out_count,omitempty"`
 	// Its share in this context: guaranteed, whatever other sections use.
-	ShareTokens   int32 `protobuf:"varint,6,opt,name=share_tokens,json=shareTokens,proto3" json:"share_tokens,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ShareTokens int32 `protobuf:"varint,6,opt,name=share_tokens,json=shareTokens,proto3" json:"share_tokens,omitempty"`
+	// Of the working section: the messages of the window that are not shown because the summary in the context covers them,
+	// listed or not. Without those that were pruned. At least this number, if the summary lags and the session has
+	// erased messages.
+	SummarizedCount int32 `protobuf:"varint,7,opt,name=summarized_count,json=summarizedCount,proto3" json:"summarized_count,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *SectionReceipt) Reset() {
@@ -916,6 +925,13 @@ func (x *SectionReceipt) GetLeftOutCount() int32 {
 func (x *SectionReceipt) GetShareTokens() int32 {
 	if x != nil {
 		return x.ShareTokens
+	}
+	return 0
+}
+
+func (x *SectionReceipt) GetSummarizedCount() int32 {
+	if x != nil {
+		return x.SummarizedCount
 	}
 	return 0
 }
@@ -1077,7 +1093,7 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\apreview\x18\t \x01(\tR\apreview\x12\x1c\n" +
 	"\trelevance\x18\n" +
 	" \x01(\x01R\trelevance\x12\x16\n" +
-	"\x06origin\x18\v \x01(\tR\x06origin\"\x81\x02\n" +
+	"\x06origin\x18\v \x01(\tR\x06origin\"\xac\x02\n" +
 	"\x0eSectionReceipt\x120\n" +
 	"\asection\x18\x01 \x01(\x0e2\x16.memsidecar.v1.SectionR\asection\x12!\n" +
 	"\flimit_tokens\x18\x02 \x01(\x05R\vlimitTokens\x12\x1f\n" +
@@ -1085,7 +1101,8 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"usedTokens\x120\n" +
 	"\x05items\x18\x04 \x03(\v2\x1a.memsidecar.v1.ItemReceiptR\x05items\x12$\n" +
 	"\x0eleft_out_count\x18\x05 \x01(\x05R\fleftOutCount\x12!\n" +
-	"\fshare_tokens\x18\x06 \x01(\x05R\vshareTokens\"\xcf\x01\n" +
+	"\fshare_tokens\x18\x06 \x01(\x05R\vshareTokens\x12)\n" +
+	"\x10summarized_count\x18\a \x01(\x05R\x0fsummarizedCount\"\xcf\x01\n" +
 	"\aReceipt\x129\n" +
 	"\bsections\x18\x01 \x03(\v2\x1d.memsidecar.v1.SectionReceiptR\bsections\x12\x1c\n" +
 	"\ttokenizer\x18\x02 \x01(\tR\ttokenizer\x12\x14\n" +
@@ -1107,7 +1124,7 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\x14SECTION_TOOL_SCHEMAS\x10\n" +
 	"\x12\x1a\n" +
 	"\x16SECTION_OUTPUT_RESERVE\x10\v\x12\x13\n" +
-	"\x0fSECTION_FRAMING\x10\f*\xc4\x02\n" +
+	"\x0fSECTION_FRAMING\x10\f*\xde\x02\n" +
 	"\tInclusion\x12\x19\n" +
 	"\x15INCLUSION_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12INCLUSION_INCLUDED\x10\x01\x12\x17\n" +
@@ -1121,7 +1138,8 @@ const file_memsidecar_v1_context_proto_rawDesc = "" +
 	"\x13INCLUSION_IN_WINDOW\x10\t\x12\x15\n" +
 	"\x11INCLUSION_EXPIRED\x10\n" +
 	"\x12\x16\n" +
-	"\x12INCLUSION_DISABLED\x10\v*\xa4\x01\n" +
+	"\x12INCLUSION_DISABLED\x10\v\x12\x18\n" +
+	"\x14INCLUSION_SUMMARIZED\x10\f*\xa4\x01\n" +
 	"\vDegradation\x12\x1b\n" +
 	"\x17DEGRADATION_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dDEGRADATION_INDEX_UNAVAILABLE\x10\x01\x12$\n" +

@@ -38,6 +38,7 @@ class Inclusion(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     INCLUSION_IN_WINDOW: _ClassVar[Inclusion]
     INCLUSION_EXPIRED: _ClassVar[Inclusion]
     INCLUSION_DISABLED: _ClassVar[Inclusion]
+    INCLUSION_SUMMARIZED: _ClassVar[Inclusion]
 
 class Degradation(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -71,6 +72,7 @@ INCLUSION_DUPLICATE: Inclusion
 INCLUSION_IN_WINDOW: Inclusion
 INCLUSION_EXPIRED: Inclusion
 INCLUSION_DISABLED: Inclusion
+INCLUSION_SUMMARIZED: Inclusion
 DEGRADATION_UNSPECIFIED: Degradation
 DEGRADATION_INDEX_UNAVAILABLE: Degradation
 DEGRADATION_EMBEDDER_UNAVAILABLE: Degradation
@@ -180,20 +182,22 @@ class ItemReceipt(_message.Message):
     def __init__(self, id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ..., session_id: _Optional[str] = ..., tokens: _Optional[int] = ..., included: _Optional[bool] = ..., reason: _Optional[_Union[Inclusion, str]] = ..., score: _Optional[float] = ..., scores: _Optional[_Union[_message_pb2.ScoreParts, _Mapping]] = ..., preview: _Optional[str] = ..., relevance: _Optional[float] = ..., origin: _Optional[str] = ...) -> None: ...
 
 class SectionReceipt(_message.Message):
-    __slots__ = ("section", "limit_tokens", "used_tokens", "items", "left_out_count", "share_tokens")
+    __slots__ = ("section", "limit_tokens", "used_tokens", "items", "left_out_count", "share_tokens", "summarized_count")
     SECTION_FIELD_NUMBER: _ClassVar[int]
     LIMIT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     USED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     SHARE_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    SUMMARIZED_COUNT_FIELD_NUMBER: _ClassVar[int]
     section: Section
     limit_tokens: int
     used_tokens: int
     items: _containers.RepeatedCompositeFieldContainer[ItemReceipt]
     left_out_count: int
     share_tokens: int
-    def __init__(self, section: _Optional[_Union[Section, str]] = ..., limit_tokens: _Optional[int] = ..., used_tokens: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemReceipt, _Mapping]]] = ..., left_out_count: _Optional[int] = ..., share_tokens: _Optional[int] = ...) -> None: ...
+    summarized_count: int
+    def __init__(self, section: _Optional[_Union[Section, str]] = ..., limit_tokens: _Optional[int] = ..., used_tokens: _Optional[int] = ..., items: _Optional[_Iterable[_Union[ItemReceipt, _Mapping]]] = ..., left_out_count: _Optional[int] = ..., share_tokens: _Optional[int] = ..., summarized_count: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
     __slots__ = ("sections", "tokenizer", "exact", "query", "warnings", "nearest_model")

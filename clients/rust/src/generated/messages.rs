@@ -423,12 +423,17 @@ pub struct SectionReceipt {
     /// Included items in order; with `debug` also rejected items.
     #[prost(message, repeated, tag = "4")]
     pub items: ::prost::alloc::vec::Vec<ItemReceipt>,
-    /// The number of rejected items, listed or not.
+    /// The number of rejected items, listed or not. Without messages that a summary in the context covers.
     #[prost(int32, tag = "5")]
     pub left_out_count: i32,
     /// Its share in this context: guaranteed, whatever other sections use.
     #[prost(int32, tag = "6")]
     pub share_tokens: i32,
+    /// Of the working section: the messages of the window that are not shown because the summary in the context covers them,
+    /// listed or not. Without those that were pruned. At least this number, if the summary lags and the session has
+    /// erased messages.
+    #[prost(int32, tag = "7")]
+    pub summarized_count: i32,
 }
 /// The receipt of a context.
 #[non_exhaustive]
@@ -565,6 +570,9 @@ pub enum Inclusion {
     Expired = 10,
     /// Rejected: the request disabled the section.
     Disabled = 11,
+    /// Not shown verbatim: the summary in the context covers the message. It is not in left_out_count, but in
+    /// summarized_count.
+    Summarized = 12,
 }
 impl Inclusion {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -585,6 +593,7 @@ impl Inclusion {
             Self::InWindow => "INCLUSION_IN_WINDOW",
             Self::Expired => "INCLUSION_EXPIRED",
             Self::Disabled => "INCLUSION_DISABLED",
+            Self::Summarized => "INCLUSION_SUMMARIZED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -602,6 +611,7 @@ impl Inclusion {
             "INCLUSION_IN_WINDOW" => Some(Self::InWindow),
             "INCLUSION_EXPIRED" => Some(Self::Expired),
             "INCLUSION_DISABLED" => Some(Self::Disabled),
+            "INCLUSION_SUMMARIZED" => Some(Self::Summarized),
             _ => None,
         }
     }

@@ -79,6 +79,8 @@ export type Section =
  * - `"in_window"`: Rejected: the working section contains it already.
  * - `"expired"`: Rejected: it has expired.
  * - `"disabled"`: Rejected: the request disabled the section.
+ * - `"summarized"`: Not shown verbatim: the summary in the context covers the message. It is not in leftOutCount,
+ * but in summarizedCount.
  */
 export type Inclusion =
     | "unspecified"
@@ -92,7 +94,8 @@ export type Inclusion =
     | "duplicate"
     | "in_window"
     | "expired"
-    | "disabled";
+    | "disabled"
+    | "summarized";
 
 /**
  * A component that was unavailable. The response was made without it.
@@ -554,10 +557,16 @@ export interface SectionReceipt {
     usedTokens: number;
     /** Included items in order; with `debug` also rejected items. */
     items: ItemReceipt[];
-    /** The number of rejected items, listed or not. */
+    /** The number of rejected items, listed or not. Without messages that a summary in the context covers. */
     leftOutCount: number;
     /** Its share in this context: guaranteed, whatever other sections use. */
     shareTokens: number;
+    /**
+     * Of the working section: the messages of the window that are not shown because the summary in the context
+     * covers them, listed or not. Without those that were pruned. At least this number, if the summary lags and
+     * the session has erased messages.
+     */
+    summarizedCount: number;
 }
 
 /** The receipt of one candidate item. */
