@@ -12,6 +12,7 @@ import pytest
 
 from memsidecar.access.policy import AccessRole, Caller
 from memsidecar.api.admission.audit import AUDIT_LOGGER, MAX_NAME_CHARACTERS, AuditLog, CallRecord
+from memsidecar.api.status import CallAborted
 from memsidecar.assembly.security import open_security_files
 from memsidecar.domain import errors
 from memsidecar.logs import JsonFormatter, TextFormatter
@@ -88,6 +89,24 @@ def test_the_audit_level_selects_the_calls(
     assert codes(audited) == expected
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "reason"),
+    [
+        (errors.QuotaExceeded("messages", 8), "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"),
+        (errors.RateLimited("x"), "RESOURCE_EXHAUSTED", "RATE_LIMITED"),
+        (errors.Unauthenticated(), "UNAUTHENTICATED", "UNAUTHENTICATED"),
+        (errors.DeadlineExceeded(), "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"),
+        (RuntimeError("x"), "INTERNAL", "INTERNAL"),
+        (asyncio.CancelledError(), "CANCELLED", "CANCELLED"),
+        (CallAborted.with_code(grpc.StatusCode.UNIMPLEMENTED, "x"), "UNIMPLEMENTED", "UNIMPLEMENTED"),
+    ],
+)
+def test_a_failed_call_has_its_reason(audited: LogCapture, error: BaseException, code: str, reason: str) -> None:
+    audit(ALL, call_record(), error)
+    (record,) = audited.records
+    assert [vars(record)["fields"][name] for name in ("code", "reason")] == [code, reason]
+
+
 def test_every_rpc_can_be_audited(audited: LogCapture) -> None:
     for method in METHODS:
         audit(ALL, call_record(method))
@@ -131,10 +150,10 @@ def test_no_name_forges_a_line_or_a_field(audited: LogCapture, hostile: str) -> 
     (record,) = audited.records
     (as_json,) = JsonFormatter().format(record).splitlines()
     line = json.loads(as_json)
-    assert (line["who"], line["code"], line["user"]) == ("agent", "PERMISSION_DENIED", hostile[:MAX_NAME_CHARACTERS])
+    assert (line["who"], line["reason"], line["user"]) == ("agent", "PERMISSION_DENIED", hostile[:MAX_NAME_CHARACTERS])
     (as_text,) = TextFormatter().format(record).splitlines()
     head, _, last = as_text.rpartition(" ")
-    assert last == "code=PERMISSION_DENIED" and " audit who=agent peer=" in head and as_text.isprintable()
+    assert last == "reason=PERMISSION_DENIED" and " audit who=agent peer=" in head and as_text.isprintable()
     assert max(len(as_json), len(as_text)) < 3 * 12 * MAX_NAME_CHARACTERS + 500
 
 
@@ -168,7 +187,7 @@ def use(restricted: RestrictedSidecar) -> None:
 
 USED = [
     ("agent", "Add", "OK"),
-    (READER.name, "Search", "INVALID_ARGUMENT"),
+    (READER.name, "Search", "INVALID_FIELD"),
     (READER.name, "Add", "PERMISSION_DENIED"),
     ("", "Add", "UNAUTHENTICATED"),
     ("agent", "GetAll", "PERMISSION_DENIED"),
@@ -177,7 +196,8 @@ USED = [
 
 
 def summary(line: Line) -> tuple[str, str, str]:
-    return line["who"], line["method"], line["code"]
+    """Return caller, method, and the reason or OK."""
+    return line["who"], line["method"], line["reason"] if "reason" in line else line["code"]
 
 
 @pytest.fixture(scope="module")

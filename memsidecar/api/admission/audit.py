@@ -11,8 +11,8 @@ from typing import Any
 from memsidecar import logs
 from memsidecar.access.policy import AccessRole, Caller
 from memsidecar.api.admission.auth import ROLES
-from memsidecar.api.status import row_of
-from memsidecar.domain.errors import PermissionDenied, SidecarError, Unauthenticated
+from memsidecar.api.status import failure_of
+from memsidecar.domain.errors import PermissionDenied, Unauthenticated
 from memsidecar.domain.session import DEFAULT_NAMESPACE
 
 AUDIT_LOGGER = "memsidecar.audit"
@@ -62,23 +62,21 @@ class AuditLog:
     def _recording(self, call: CallRecord) -> Iterator[None]:
         try:
             yield
-        except SidecarError as error:
-            self.record(call, row_of(error).code.name, denied=isinstance(error, Unauthenticated | PermissionDenied))
-            raise
-        except (asyncio.CancelledError, GeneratorExit):
-            self.record(call, "CANCELLED")
-            raise
-        except Exception:
-            self.record(call, "INTERNAL")
+        except (Exception, asyncio.CancelledError, GeneratorExit) as error:
+            failure = failure_of(error)
+            denied = isinstance(error, Unauthenticated | PermissionDenied)
+            self.record(call, failure.status, failure.reason, denied=denied)
             raise
         self.record(call, "OK")
 
-    def record(self, call: CallRecord, code: str, denied: bool = False) -> None:
+    def record(self, call: CallRecord, code: str, reason: str = "", *, denied: bool = False) -> None:
+        """Write a line with the status and, of a failed call, the reason."""
         if not self._is_recorded(call, denied):
             return
         suppressed = self.unauthenticated.suppressed(time.perf_counter()) if call.caller is None else 0
         if suppressed is None:
             return
+        failed: dict[str, Any] = {"reason": reason} if reason else {}
         logs.event(
             log,
             logging.INFO,
@@ -90,6 +88,7 @@ class AuditLog:
             user=call.user_id[:MAX_NAME_CHARACTERS],
             session=call.session_id[:MAX_NAME_CHARACTERS],
             code=code,
+            **failed,
             **logs.suppressed_field(suppressed),
         )
 
