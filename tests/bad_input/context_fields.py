@@ -109,6 +109,7 @@ CONTEXT_FIELDS: dict[str, dict[str, Field]] = {
         + valid(0, SCOPE_SESSION, SCOPE_NAMESPACE),
         "append_query": Field((Invalid("without a query", True, field="query", given={"query": ""}),)) + ANY_BOOL,
         "debug": ANY_BOOL,
+        "dry_run": ANY_BOOL,
         "query_vector": VECTOR,
         "include_reasoning": ANY_BOOL,
         "context_fill": invalid(-0.01, 1.01, NAN, INFINITY, -INFINITY) + valid(0.0, 0.5, 1.0, None),
