@@ -54,6 +54,7 @@ def sufficient_budget(context_input: ContextInput, budget: int, counter: Counter
     return budget
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
 @settings(deadline=None)
 @given(data=st.data(), budget=budgets)

@@ -79,13 +79,11 @@ def test_every_promise_holds_for_any_text_and_size(text: str, size: tuple[int, i
     check_all(text, Chunker(counter, *size))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", LARGE)
 def test_every_promise_holds_for_large_texts(kind: str) -> None:
     check_all(LARGE[kind], Chunker(COUNTERS["o200k_base"], 300, 50))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS)
 @pytest.mark.parametrize("kind", LARGE)
 def test_each_part_of_a_text_is_counted_a_few_times_and_no_more(kind: str, counter: Counter) -> None:

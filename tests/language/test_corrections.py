@@ -221,6 +221,7 @@ def test_a_correction_of_a_correction_counts() -> None:
     assert summarizer.summarize("", talk, 400) == "User: The demo moved to Friday."
 
 
+@pytest.mark.long
 def test_many_corrections_of_one_subject_take_linear_time() -> None:
     texts = [f"The launch moved to May {number}." for number in range(800)]
     statements = [Statement.of(text, classified_words(text)) for text in texts]

@@ -124,6 +124,7 @@ def test_a_larger_passage_contains_the_smaller_one(words: str, separator: str) -
         previous = pieces
 
 
+@pytest.mark.long
 def test_the_time_of_a_passage_is_linear() -> None:
     def pick(repeats: int) -> None:
         passage(("x" * 150 + " september ") * repeats, {"september", "absent"}, 200, COUNT)

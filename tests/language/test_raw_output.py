@@ -114,6 +114,7 @@ def test_a_pasted_log_leaves_what_was_said_about_it() -> None:
     assert summary == "User: The export job failed last night. Ana looks into it."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("unit", ["a", "a-", "1 ", "a.", "[", "a=", "{ ", "<a", "::", "f-0 ", "from "])
 def test_the_time_for_hostile_lines_is_linear(unit: str) -> None:
     part, whole = (unit * (size // len(unit)) for size in (1 << 12, 1 << 15))

@@ -94,7 +94,6 @@ def test_any_text_can_be_counted(messages: list[ObservedMessage]) -> None:
     assert render_hints(patterns).isprintable() or "\n" in render_hints(patterns)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "letters", ["abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщ", "的一是不了人我在有他这中大来上"]
 )

@@ -86,6 +86,7 @@ def test_after_other_deletions_no_copy_stays_for_long(folder: Path, monkeypatch:
         until(lambda: COPY not in bytes_of(folder))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("pages_per_step", [1, page_slack.PAGES_PER_STEP])
 def test_names_of_forgotten_users_are_in_no_file(

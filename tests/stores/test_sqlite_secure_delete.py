@@ -84,6 +84,7 @@ def test_text_of_a_forgotten_message_is_in_no_file(folder: Path) -> None:
     assert examine(folder) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", LEAKY_SEEDS)
 def test_text_stored_beside_a_forgotten_message_is_in_no_file_after_its_own_erasure(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
@@ -98,6 +99,7 @@ def test_text_stored_beside_a_forgotten_message_is_in_no_file_after_its_own_eras
         assert b"S3CRET" not in bytes_of(folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", LEAKY_SEEDS)
 def test_text_stored_beside_erased_text_is_in_no_file_after_its_own_erasure(folder: Path, seed: int) -> None:
     """SQLite merges pages after deletions and leaves copies of moved rows. With these seeds it did so."""

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.layers.working.substring_search import MessageFilter
@@ -31,6 +33,7 @@ def walk(journal: HookedJournal) -> int:
     return met
 
 
+@pytest.mark.long
 def test_the_time_of_all_pages_is_linear_in_the_messages(tmp_path: Path) -> None:
     with journal_in(tmp_path / "few") as few, journal_in(tmp_path / "many") as many:
         fill(memory_over(few), 0, FEW)
