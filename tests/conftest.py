@@ -1,6 +1,7 @@
 """Fixtures of many tests: a sidecar in a separate process, and a client."""
 
 import gc
+import signal
 from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
@@ -88,6 +89,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Do not import the tests of other targets: in each worker the imports take as long as many tests."""
     marker = marker_of(collection_path)
     return True if marker and f"not {marker}" in config.option.markexpr else None
+
+
+def pytest_configure() -> None:
+    """Let commands be interrupted: a shell without job control starts background jobs with SIGINT ignored.
+
+    Children inherit that, and Python then installs no handler.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by marker
