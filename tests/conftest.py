@@ -55,6 +55,7 @@ MARKERS = {
     "limits": "access",
     "mcp": "mcp",
     "cli/test_bench.py": "commands",
+    "cli/test_compare.py": "commands",
     "cli/test_doctor.py": "commands",
     "cli/test_help.py": "commands",
     "cli/test_read_commands.py": "commands",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,29 +13,29 @@ from pathlib import Path
 from typing import Any
 
 import click
-import grpc
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message as Proto
 
-from memsidecar.cli.check import credentials, open_channel
+from memsidecar.cli.check import open_channel
 from memsidecar.cli.client_options import ClientFlags, client_options, file_option, with_client_flags
 from memsidecar.cli.command import FAILED, SidecarCommand
+from memsidecar.cli.output import plural
+from memsidecar.cli.sidecar_calls import CallFailed, SidecarCalls
+from memsidecar.cli.visible_text import visible_line
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
-from memsidecar.v1 import context_pb2, knowledge_pb2_grpc, memory_pb2_grpc, session_pb2_grpc
+from memsidecar.v1 import context_pb2
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as sessions
 from memsidecar.v1.message_pb2 import ROLE_ASSISTANT, ROLE_SYSTEM, ROLE_TOOL, ROLE_USER, Scope
 
-CALL_SECONDS = 60.0
 PAGE_SIZE = 200
 QUERY_CHARACTERS = 80
 MAX_SEARCHED_SESSIONS = 50
 "Sessions of which each search mode and a context is compared. They take longer than all other reads."
 MAX_REPORTED = 50
 MAX_VALUE_CHARACTERS = 300
-EXPORT_SECONDS = 24 * 3_600.0
 _NOT_COMPARED = ("namespace", "quota", "bytes", "watermarks", "computedAt")
 """Besides the namespace and its quota, what follows from the progress of background tasks, and not from what is stored.
 Patterns and summaries are some of the bytes."""
@@ -43,39 +44,45 @@ _PAGE_TOKEN = "nextPageToken"
 
 _SCORE_TOLERANCE = 1e-4
 
+_CONTENT_REFUSALS = ("NOT_FOUND", "BUDGET_TOO_SMALL", "TOO_LARGE", "SESSION_OWNER_MISMATCH")
+"Refusals that follow from what is stored. They are compared like answers."
+_ONE_SIDED_REFUSAL = "INVALID_FIELD"
+"A scope that exists in one sidecar only. If both refuse the request, nothing was compared."
+
 Request = Callable[..., Proto]
+Answer = dict[str, Any]
 
 
 class ComparisonFailed(SidecarError):
-    """A read RPC failed."""
+    """A read RPC could not be compared."""
 
 
 @dataclass(frozen=True)
 class SidecarReader:
     """The read RPCs of one sidecar, for one namespace. `exported` counts the records of an Export by kind."""
 
-    channel: grpc.Channel
-    token: str
-    namespace: str
+    calls: SidecarCalls
     exported: Counter[str] = field(default_factory=Counter)
 
-    def call(self, rpc: str, request: Proto) -> Any:
-        for stub_class in (
-            memory_pb2_grpc.MemoryServiceStub,
-            session_pb2_grpc.SessionServiceStub,
-            knowledge_pb2_grpc.KnowledgeServiceStub,
-        ):
-            method = getattr(stub_class(self.channel), rpc, None)
-            if method is not None:
-                return method(request, timeout=CALL_SECONDS, metadata=credentials(self.token))
-        raise AssertionError(f"there is no RPC {rpc}")
+    @property
+    def namespace(self) -> str:
+        return self.calls.namespace
+
+    def answer(self, rpc: str, request: Proto) -> Answer:
+        """Return the response, or the reason of a refusal."""
+        try:
+            return MessageToDict(self.calls.call(rpc, request))
+        except CallFailed as error:
+            if error.reason not in (*_CONTENT_REFUSALS, _ONE_SIDED_REFUSAL):
+                raise
+            return {"refusal": error.reason}
 
     def pages(self, rpc: str, request_class: Request, **fields: Any) -> Iterator[Any]:
         """Yield all pages of a listing."""
         token = ""
         while True:
             request = request_class(namespace=self.namespace, page_size=PAGE_SIZE, page_token=token, **fields)
-            response = self.call(rpc, request)
+            response = self.calls.call(rpc, request)
             token = response.next_page_token
             response.ClearField("next_page_token")
             yield response
@@ -85,9 +92,7 @@ class SidecarReader:
     def export(self) -> set[str]:
         """Count all records, and return the users that have some, also those without a session."""
         users = set()
-        request = sessions.ExportRequest(namespace=self.namespace)
-        stub: Any = session_pb2_grpc.SessionServiceStub(self.channel)  # type: ignore[no-untyped-call]
-        for response in stub.Export(request, timeout=EXPORT_SECONDS, metadata=credentials(self.token)):
+        for response in self.calls.stream("Export", sessions.ExportRequest(namespace=self.namespace)):
             self.exported[str(response.record.WhichOneof("record"))] += 1
             users.add(response.record.user_id)
         return users - {""}
@@ -134,7 +139,7 @@ class Comparison:
         """Compare searches and a context, with the words of the session's newest message as the query."""
         session_id = session.session_id
         request = memory.GetRecentRequest(namespace=self.left.namespace, session_id=session_id, n=1)
-        recent = self.left.call("GetRecent", request).messages
+        recent = self.left.calls.call("GetRecent", request).messages
         query = " ".join(recent[0].content[:QUERY_CHARACTERS].split()) if recent else ""
         if not query:
             return
@@ -160,41 +165,33 @@ class Comparison:
 
     def _document_search(self) -> Iterator[str]:
         request = knowledge.ListDocumentsRequest(namespace=self.left.namespace, page_size=1)
-        for document in self.left.call("ListDocuments", request).documents:
+        for document in self.left.calls.call("ListDocuments", request).documents:
             query = document.title or document.id
             yield from self._single("SearchDocuments", knowledge.SearchDocumentsRequest, query=query)
 
     def _single(self, rpc: str, request_class: Request, **fields: Any) -> Iterator[str]:
-        answers = []
-        for sidecar in (self.left, self.right):
-            try:
-                answers.append(sidecar.call(rpc, request_class(namespace=sidecar.namespace, **fields)))
-            except grpc.RpcError as error:
-                # What both sidecars refuse is not compared, so it must not count as equal.
-                if error.code() in answers and error.code() != grpc.StatusCode.NOT_FOUND:
-                    raise
-                answers.append(error.code())
-        yield from _differences(rpc, fields, *answers)
+        left, right = (
+            sidecar.answer(rpc, request_class(namespace=sidecar.namespace, **fields))
+            for sidecar in (self.left, self.right)
+        )
+        if left == right == {"refusal": _ONE_SIDED_REFUSAL}:
+            raise ComparisonFailed(f"both sidecars refuse {rpc} with {_ONE_SIDED_REFUSAL}")
+        yield from _differences(rpc, fields, left, right)
 
     def _pages(self, rpc: str, request_class: Request, **fields: Any) -> Iterator[str]:
         pages = [sidecar.pages(rpc, request_class, **fields) for sidecar in (self.left, self.right)]
-        for left, right in zip_longest(*pages):
+        for left, right in zip_longest(*(map(MessageToDict, of_side) for of_side in pages), fillvalue={}):
             yield from _differences(rpc, fields, left, right)
 
 
-def _differences(rpc: str, fields: dict[str, Any], left: Any, right: Any) -> Iterator[str]:
-    named = ", ".join(str(value) for value in fields.values() if isinstance(value, str))
-    values = [MessageToDict(side) if isinstance(side, Proto) else side for side in (left, right)]
-    for path, left_value, right_value in _compare("", *values):
-        yield f"{rpc}({named}){path}: {_shortened(left_value)} is {_shortened(right_value)}"
+def _differences(rpc: str, fields: dict[str, Any], left: Answer, right: Answer) -> Iterator[str]:
+    named = visible_line(", ".join(value for value in fields.values() if isinstance(value, str)))
+    for path, left_text, right_text in _compare("", left, right):
+        yield f"{rpc}({named}){path}: {left_text} here, {right_text} there"
 
 
-def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}... ({len(text)} characters)"
-
-
-def _compare(path: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
+def _compare(path: str, left: Any, right: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the path and both values of each difference. Fields and items that are absent in JSON have no value."""
     if isinstance(left, dict) and isinstance(right, dict):
         for key in sorted({*left, *right}):
             sides = [bool(side.get(key)) if key == _PAGE_TOKEN else side.get(key) for side in (left, right)]
@@ -203,8 +200,24 @@ def _compare(path: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]
     elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         for at, (each_left, each_right) in enumerate(zip(left, right, strict=True)):
             yield from _compare(f"{path}[{at}]", each_left, each_right)
+    elif isinstance(left, list) or isinstance(right, list):
+        yield path, _listed(left or [], right or []), _listed(right or [], left or [])
     elif left != right and not _is_later_score(path, left, right):
-        yield path, left, right
+        yield path, _shown(left), _shown(right)
+
+
+def _listed(items: list[Any], others: list[Any]) -> str:
+    """Return the number of items, and the first that the other side does not have."""
+    only = next((item for item in items if item not in others), None)
+    return plural(len(items), "item") + ("" if only is None else f" with {_shown(only)}")
+
+
+def _shown(value: Any) -> str:
+    """Return a value as JSON that fits a line."""
+    if value is None:
+        return "nothing"
+    text = visible_line(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}... ({len(text)} characters)"
 
 
 def _is_later_score(path: str, left: Any, right: Any) -> bool:
@@ -220,7 +233,7 @@ def _is_later_score(path: str, left: Any, right: Any) -> bool:
 @click.option("--other-address", required=True, metavar="ADDRESS", help="The sidecar to compare with.")
 @click.option("--other-namespace", metavar="NAMESPACE", help="The namespace there. Default: that of --namespace.")
 @file_option("other_token_file", "The token for it. Default: that of --token-file.")
-@with_client_flags(namespace="Compare this namespace.", timeout="Seconds to wait for a sidecar that is unavailable.")
+@with_client_flags(namespace="Compare this namespace.", default_timeout=60.0)
 def compare(flags: ClientFlags, other_address: str, other_namespace: str | None, other_token_file: Path | None) -> int:
     """Call every read RPC of two running sidecars, and report what differs.
 
@@ -237,16 +250,11 @@ def compare(flags: ClientFlags, other_address: str, other_namespace: str | None,
         client_environment(),
     )
     with ExitStack() as opened:
-        readers = [
-            SidecarReader(opened.enter_context(open_channel(each)), each.token, each.namespace)
-            for each in (options, other)
-        ]
-        comparison = Comparison(*readers)
-        try:
-            count = _print(comparison.differences())
-        except grpc.RpcError as error:
-            raise ComparisonFailed(f"{error.code().name}: {error.details()}") from None
-    print(f"{count} differences" if count else f"equal: {_counted(comparison.left)}")
+        left, right = (
+            SidecarReader(SidecarCalls(each, opened.enter_context(open_channel(each)))) for each in (options, other)
+        )
+        count = _print(Comparison(left, right).differences())
+    print(plural(count, "difference") if count else f"equal: {_counted(left)}")
     return FAILED if count else 0
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from memsidecar.cli.client_options import ClientOptions
 from memsidecar.cli.compare import Comparison, SidecarReader
+from memsidecar.cli.sidecar_calls import SidecarCalls
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as sessions
@@ -166,7 +168,7 @@ def import_records(
 
 def differences(left: Client, right: Client, namespaces: Sequence[str] = ("", "")) -> list[str]:
     readers = [
-        SidecarReader(client.channel, "", namespace)
+        SidecarReader(SidecarCalls(ClientOptions(client.address, namespace, CALL_SECONDS), client.channel))
         for client, namespace in zip((left, right), namespaces, strict=True)
     ]
     return list(Comparison(*readers).differences())
