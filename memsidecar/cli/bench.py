@@ -13,11 +13,12 @@ from typing import Any
 from uuid import uuid4
 
 import click
+import grpc
 
 from memsidecar.cli.check import open_channel
 from memsidecar.cli.client_options import ClientFlags, Command, client_options, with_client_flags
 from memsidecar.cli.command import SidecarCommand
-from memsidecar.cli.output import JSON_OPTION, Column, Output
+from memsidecar.cli.output import JSON_OPTION, Column, Output, plural
 from memsidecar.cli.progress import progress_bar
 from memsidecar.cli.sidecar_calls import CallFailed, SidecarCalls
 from memsidecar.settings.client import client_environment
@@ -90,7 +91,8 @@ def bench(
     """Measure Add, Search and BuildContext of a running sidecar, for a few seconds.
 
     The durations are those of this client, which is a Python program: its share is about a millisecond a call. What it
-    adds belongs to a user of its own, and is forgotten at the end, also after an interruption.
+    adds belongs to a user of its own, and is forgotten at the end, also after an interruption. With a token that may
+    not erase, it stays, and the command says how to remove it.
     """
     options, output = client_options(flags, client_environment()), Output(is_json)
     with open_channel(options) as channel, ThreadPoolExecutor(clients) as pool:
@@ -158,16 +160,25 @@ class _Run:
 
     @contextmanager
     def forgotten(self, output: Output) -> Iterator[None]:
-        """Forget what was added, whatever happens."""
+        """Forget what is added, whatever happens. Without a sidecar, a dry run fails before anything is added."""
+        request = session_pb2.ForgetUserRequest(namespace=self.calls.namespace, user_id=self.user_id, dry_run=True)
+        try:
+            self.calls.call("ForgetUser", request)
+        except CallFailed as error:
+            if error.code is not grpc.StatusCode.PERMISSION_DENIED:
+                raise
+        request.dry_run = False
         try:
             yield
         finally:
             self.pool.shutdown(cancel_futures=True)
-            request = session_pb2.ForgetUserRequest(namespace=self.calls.namespace, user_id=self.user_id)
             try:
-                self.calls.call("ForgetUser", request)
+                receipt = self.calls.call("ForgetUser", request).receipt
             except CallFailed as error:
-                output.note(f"the messages of user {self.user_id} stay in {self.calls.namespace}: {error}")
+                remedy = f"memsidecar forget user {self.user_id} --namespace {self.calls.namespace} --yes"
+                output.note(f"What was added stays ({error}). Remove it with a token of the role admin: {remedy}")
+            else:
+                output.note(f"{plural(receipt.messages, 'message')} were added, and are forgotten.")
 
 
 def _sentence(number: int) -> str:

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from memsidecar.access.policy import AccessRole
 from memsidecar.cli.bench import Measurement
 from memsidecar.v1.session_pb2 import ExportRequest, ListSessionsRequest
+from tests.access.access_files import Grant, write_access_file
 from tests.cli.commands import CommandLine
+from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS, until
 
 SMALL = ("--messages", "60", "--searches", "4", "--contexts", "2")
@@ -28,6 +31,23 @@ def test_three_rpcs_are_measured_and_everything_is_forgotten(memory: CommandLine
     for each in measured.values():
         assert 0 < each["p50Ms"] <= each["p95Ms"] <= each["p99Ms"] <= each["maxMs"] and each["callsPerSecond"] > 0
     assert is_empty(memory)
+
+
+def test_what_a_token_may_not_forget_stays_and_its_removal_is_named(tmp_path: Path) -> None:
+    grants = {role: Grant(role.name, ("*",), role) for role in (AccessRole.WRITE, AccessRole.ADMIN)}
+    access_file = write_access_file(tmp_path / "access.toml", list(grants.values()))
+    with SidecarProcess(tmp_path / "data", "--index", "volatile", "--access-file", str(access_file)) as sidecar:
+        memory = CommandLine(sidecar, tmp_path)
+        done = memory.run("bench", *SMALL, MEMSIDECAR_TOKEN=grants[AccessRole.WRITE].text)
+        assert done.returncode == 0 and "What was added stays (ForgetUser is refused (PERMISSION_DENIED" in done.stderr
+        (removal,) = re.findall(r"memsidecar (forget user bench-\S+ --namespace memsidecar-bench --yes)", done.stderr)
+        removed = memory.run(*removal.split(), MEMSIDECAR_TOKEN=grants[AccessRole.ADMIN].text)
+        assert removed.returncode == 0 and '"messages": 60' in removed.stdout
+
+
+def test_without_a_sidecar_there_is_nothing_to_forget(memory: CommandLine) -> None:
+    done = memory.run("bench", *SMALL, "--address", "127.0.0.1:1")
+    assert done.returncode == 1 and "127.0.0.1:1 does not answer" in done.stderr and "stays" not in done.stderr
 
 
 def test_an_interrupted_measurement_is_forgotten(memory: CommandLine) -> None:
