@@ -50,7 +50,8 @@ def token() -> None:
 @token.command(
     name="new",
     examples=(
-        "memsidecar token new --name agent --namespace default --role write --access-file access.toml > agent.token",
+        "(umask 077; memsidecar token new --name agent --namespace default --role write --access-file access.toml "
+        "> agent.token)",
         "memsidecar token new --name reader --namespace '*' --role read --expires 90d",
     ),
 )

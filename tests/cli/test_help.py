@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -116,6 +117,12 @@ def test_every_example_in_the_help_runs(runner: ExampleRun, monkeypatch: pytest.
             for example in section[1].splitlines():
                 assert f"memsidecar {name}" in example
                 runner(example.strip())
+
+
+def test_the_token_of_the_example_is_for_its_owner_only(runner: ExampleRun) -> None:
+    example = next(example for name, command in commands() if name == "token new" for example in command.examples)
+    runner(example)
+    assert stat.S_IMODE((runner.folder / "agent.token").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
