@@ -28,6 +28,12 @@ _PAGE_FIELDS = ("page_token", "page_size", "limit", "cursor")
 _FORMATS = {int: ">q", float: ">d", str: ">I"}
 "Numbers have a fixed width: the length of a token must not depend on an lsn. A text follows its length."
 
+_NOT_OF_THIS_REQUEST = {
+    "page_token": "is not a token of this request: only a page size may change",
+    "cursor": "is not a cursor of this request: sidecar, namespace, user and session must be those that it came from",
+}
+"By field: what is wrong with a token that was not made for the request, or was changed."
+
 Cursor = Sequence[int | float | str]
 
 
@@ -75,7 +81,7 @@ class RequestTokens:
         nonce, mac = raw[:_NONCE_BYTES], raw[_NONCE_BYTES : _NONCE_BYTES + _MAC_BYTES]
         encrypted = raw[_NONCE_BYTES + _MAC_BYTES :]
         if not secrets.compare_digest(mac, self._mac(nonce, encrypted, types)):
-            raise InvalidField(field, "is not a token of this request: only a page size may change")
+            raise InvalidField(field, _NOT_OF_THIS_REQUEST[field])
         return _unpack(self._apply_keystream(nonce, encrypted), types)
 
     def _apply_keystream(self, nonce: bytes, text: bytes) -> bytes:
@@ -123,8 +129,8 @@ def _unpack(plain: bytes, types: Sequence[type]) -> tuple[Any, ...]:
 
 def _from_base64(field: str, token: str) -> bytes:
     if len(token) > _MAX_TOKEN_CHARACTERS:
-        raise InvalidField(field, "is not a token of this server")
+        raise InvalidField(field, _NOT_OF_THIS_REQUEST[field])
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidField(field, "is not a token of this server") from None
+        raise InvalidField(field, _NOT_OF_THIS_REQUEST[field]) from None

@@ -20,6 +20,7 @@ from memsidecar.cli.client_options import ClientFlags, ClientOptions, client_opt
 from memsidecar.cli.command import SidecarCommand
 from memsidecar.cli.outbox import Outbox
 from memsidecar.cli.progress import progress_bar
+from memsidecar.cli.sidecar_calls import CallFailed
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings.client import client_environment
 from memsidecar.v1 import session_pb2_grpc
@@ -35,8 +36,9 @@ class TransferFailed(SidecarError):
 
 @dataclass
 class ArchiveStub:
-    """The stub of SessionService on a channel that is opened again after each failure."""
+    """The stub of SessionService for one RPC, on a channel that is opened again after each failure."""
 
+    rpc: str
     options: ClientOptions
     _last_progress: float = field(default_factory=time.monotonic)
 
@@ -61,7 +63,7 @@ class ArchiveStub:
     def _check_retry(self, error: grpc.RpcError, place: str) -> None:
         is_late = time.monotonic() - self._last_progress > self.options.ready_seconds
         if is_late or not is_transient(error):
-            raise TransferFailed(f"{place}{error.code().name}: {error.details()}") from None
+            raise TransferFailed(f"{place}{CallFailed(self.rpc, error, self.options)}") from None
 
 
 def is_transient(error: grpc.RpcError) -> bool:
@@ -95,7 +97,7 @@ def export(flags: ClientFlags, user: str, session: str, out: str, resume: bool) 
     """Write an archive of a namespace, a user or a session of a running sidecar."""
     options = client_options(flags, client_environment())
     request = ExportRequest(namespace=options.namespace, user_id=user, session_id=session)
-    stub = ArchiveStub(options)
+    stub = ArchiveStub("Export", options)
     if out == STANDARD:
         _report(f"exported {_export_to_stdout(stub, request)} records")
         return
@@ -189,7 +191,7 @@ def import_file(
     """
     options = client_options(flags, client_environment())
     outbox = Outbox(ArchiveSource(file, file_format, user, session).open(), options.namespace, override_erasures)
-    total = _import(file, outbox, ArchiveStub(options))
+    total = _import(file, outbox, ArchiveStub("Import", options))
     if outbox.problem is not None:
         raise outbox.problem
     _report(

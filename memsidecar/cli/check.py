@@ -18,7 +18,7 @@ from grpc_status import rpc_status
 from memsidecar.cli.client_options import ClientFlags, ClientOptions, client_options, with_client_flags
 from memsidecar.cli.command import SidecarCommand
 from memsidecar.domain.errors import SidecarError
-from memsidecar.settings.client import client_environment
+from memsidecar.settings.client import TOKEN_VARIABLE, client_environment
 from memsidecar.v1 import context_pb2, memory_pb2, memory_pb2_grpc, session_pb2, session_pb2_grpc
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 
@@ -38,7 +38,9 @@ _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
 )
 
+_UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
 _NOTHING_LISTENS = "nothing listens there"
+HTTP_HINT = "it speaks HTTP/1, as the sidecar's HTTP listener does, and not gRPC"
 # Text in gRPC's error when it cannot connect: advice.
 _HINTS = {
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not signed by --ca-file",
@@ -48,6 +50,7 @@ _HINTS = {
     "Connection refused": _NOTHING_LISTENS,
     "No such file": "there is no such socket",
     "lookup failed": "there is no such host",
+    "http1.x server": HTTP_HINT,
     "security handshaker": "the PEM files hold no certificate, or no key that fits it",
 }
 _ENDED_AT_ONCE = ("Socket closed", "Connection reset", "Broken pipe", "recvmsg")
@@ -196,7 +199,7 @@ def _calling(rpc: str, or_else: type[_Unavailable | _Denied] | None = None) -> I
         return
     if or_else is not None and code in or_else.codes:
         raise or_else(details)
-    raise CheckFailed(f"{rpc} is refused with {code.name}: {details}")
+    raise CheckFailed(f"{rpc} is refused with {code.name}: {details}{refusal_hint(code)}")
 
 
 class ErrorDetails(NamedTuple):
@@ -212,6 +215,11 @@ def error_details(error: grpc.RpcError) -> ErrorDetails:
     for detail in status.details if status else ():
         _ = detail.Unpack(info) or detail.Unpack(bad)
     return ErrorDetails(info.reason, bad.field_violations[0].field if bad.field_violations else "")
+
+
+def refusal_hint(code: grpc.StatusCode) -> str:
+    """Return advice to append to the details of a refusal; empty if there is none."""
+    return f": give a token with --token-file, or in {TOKEN_VARIABLE}" if code is _UNAUTHENTICATED else ""
 
 
 def connection_hint(details: str, *, secure: bool) -> str:

@@ -26,6 +26,7 @@ from memsidecar.settings.client import (
     ClientEnvironment,
 )
 
+MAX_TIMEOUT_SECONDS = 86_400
 # Wider than domain.network_address: a client may use a host name, a listener may not.
 _TARGET = re.compile(r"(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}|unix:\S+")
 
@@ -188,9 +189,9 @@ def parse_seconds(given: str) -> float:
     try:
         number = float(given)
     except ValueError:
-        number = -1.0
-    if not 0 <= number <= 86_400:
-        raise ValueError(f"{given!r} is no number of seconds from 0 up to 86400")
+        number = 0.0
+    if not 0 < number <= MAX_TIMEOUT_SECONDS:
+        raise ValueError(f"{given!r} is no number of seconds above 0 and up to {MAX_TIMEOUT_SECONDS}")
     return number
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import grpc
 
-from memsidecar.cli.check import connection_hint, credentials, error_details, open_channel
+from memsidecar.cli.check import connection_hint, credentials, error_details, open_channel, refusal_hint
 from memsidecar.cli.client_options import ClientFlags, ClientOptions, Command, client_options, with_client_flags
 from memsidecar.cli.output import JSON_OPTION, Output
 from memsidecar.domain.errors import SidecarError
@@ -29,12 +29,14 @@ class CallFailed(SidecarError):
         self.code: grpc.StatusCode = error.code()
         self.reason, self.field = error_details(error)
         details = error.details() or ""
-        if not self.reason and self.code in _NO_CONNECTION:
+        is_unavailable = self.code in _NO_CONNECTION
+        if is_unavailable and not self.reason:
             text = f"{options.target} does not answer: {connection_hint(details, secure=options.tls)}"
         else:
             named = [f"reason {self.reason}" if self.reason else "", f"field {self.field}" if self.field else ""]
             qualified = ", ".join([self.code.name, *filter(None, named)])
-            text = f"{rpc} is refused ({qualified}): {details}"
+            place = f" by {options.target}" if is_unavailable else ""
+            text = f"{rpc} is refused{place} ({qualified}): {details}{refusal_hint(self.code)}"
         super().__init__(text)
 
 

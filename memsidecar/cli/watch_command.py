@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
-from memsidecar.cli.command import SidecarCommand
+from memsidecar.cli.command import SidecarCommand, UsageError
 from memsidecar.cli.output import FAINT, Output, local_time
-from memsidecar.cli.sidecar_calls import SidecarCalls, session_option, user_option, with_sidecar
+from memsidecar.cli.sidecar_calls import CallFailed, SidecarCalls, session_option, user_option, with_sidecar
 from memsidecar.v1.session_pb2 import EVENT_KIND_HEARTBEAT, EventKind, WatchRequest, WatchResponse
 
 _STYLES = {"ADDED": "green", "FORGOTTEN": "red", "CLEARED": "red", "PRUNED": "yellow"}
@@ -34,8 +36,17 @@ def watch(
 ) -> None:
     """Print events as they happen, until interrupted: one line for each, without any content."""
     request = WatchRequest(namespace=calls.namespace, user_id=user, session_id=session, cursor=cursor)
+    try:
+        _print_events(calls.stream("Watch", request), output, count, heartbeats=heartbeats)
+    except CallFailed as error:
+        if error.field != "cursor":
+            raise
+        raise UsageError(f"{error}. Without --cursor, the events begin now") from None
+
+
+def _print_events(events: Iterator[WatchResponse], output: Output, count: int | None, *, heartbeats: bool) -> None:
     printed = 0
-    for event in calls.stream("Watch", request):
+    for event in events:
         if event.kind == EVENT_KIND_HEARTBEAT and not heartbeats:
             continue
         if output.is_json:

@@ -268,11 +268,11 @@ def test_an_export_ends_when_its_sidecar_stops(tmp_path: Path) -> None:
     with SidecarProcess(tmp_path / "data", *FLAGS) as sidecar, sidecar.client() as client:
         for at in range(2_000):
             client.add("s", f"message {at}")
-        export = begin(sidecar.address, "export", "--timeout", "0", "--out", str(tmp_path / "x.jsonl"))
+        export = begin(sidecar.address, "export", "--timeout", "0.5", "--out", str(tmp_path / "x.jsonl"))
         until(lambda: (tmp_path / "x.jsonl.partial").exists() or export.poll() is not None)
         assert sidecar.stop() == 0
         code, errors = finish(export)
-        assert code == 0 or "UNAVAILABLE" in errors, errors
+        assert code == 0 or sidecar.address in errors, errors
         assert (tmp_path / "x.jsonl").exists() == (code == 0)
 
 
