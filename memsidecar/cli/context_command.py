@@ -13,6 +13,7 @@ from memsidecar.cli.session_commands import print_message
 from memsidecar.cli.sidecar_calls import SidecarCalls, user_option, with_sidecar
 from memsidecar.v1.context_pb2 import (
     INCLUSION_SUMMARIZED,
+    SECTION_WORKING,
     BuildContextRequest,
     BuildContextResponse,
     Inclusion,
@@ -20,6 +21,7 @@ from memsidecar.v1.context_pb2 import (
     Section,
     SectionReceipt,
 )
+from memsidecar.v1.session_pb2 import GetSessionRequest
 
 MAX_BAR_COLUMNS = 100
 _FILLED, _EMPTY = "█", "░"
@@ -121,6 +123,15 @@ def context(
     note_degradations(output, response.degraded)
     for warning in response.receipt.warnings:
         output.note(f"warning: {warning}")
+    if not any(section.section == SECTION_WORKING and section.items for section in response.receipt.sections):
+        _note_unknown(calls, output, session_id, user)
+
+
+def _note_unknown(calls: SidecarCalls, output: Output, session_id: str, user: str) -> None:
+    """Say that there is no such session. An agent gets the other sections in its first context."""
+    request = GetSessionRequest(namespace=calls.namespace, user_id=user, session_id=session_id)
+    if not calls.call("GetSession", request).HasField("session"):
+        output.note(f"there is no session {session_id} in namespace {calls.namespace}")
 
 
 def _explain(output: Output, response: BuildContextResponse) -> None:

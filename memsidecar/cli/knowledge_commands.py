@@ -12,7 +12,7 @@ from memsidecar.v1 import knowledge_pb2 as knowledge
 _FACT_COLUMNS = (
     Column("type"),
     Column("key", "bold"),
-    Column("value", is_cut=True),
+    Column("value", is_prose=True),
     Column("confidence", is_number=True),
     Column("origin", FAINT),
     Column("updated", FAINT),
@@ -20,7 +20,7 @@ _FACT_COLUMNS = (
 )
 _DOCUMENT_COLUMNS = (
     Column("document", "bold"),
-    Column("title", is_cut=True),
+    Column("title", is_prose=True),
     Column("source"),
     Column("chunks", is_number=True),
     Column("tokens", is_number=True),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import TextIOWrapper
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 from google.protobuf.json_format import MessageToJson
@@ -15,6 +16,7 @@ from google.protobuf.message import Message as Proto
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +24,7 @@ from memsidecar.cli.visible_text import visible, visible_line
 
 Item = TypeVar("Item", bound=Proto)
 
+MIN_PROSE_COLUMNS = 16
 HEADER_STYLE = "bold"
 FAINT = "dim"
 WARNING = "yellow"
@@ -30,12 +33,12 @@ ROLE_STYLES = {"user": "green", "assistant": "cyan", "tool": "magenta", "system"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. A column that is cut is the one that fits the table into the terminal."""
+    """A column of a table. A column of prose is cut to fit the table into the terminal; ids and numbers stay whole."""
 
     title: str
     style: str = ""
     is_number: bool = False
-    is_cut: bool = False
+    is_prose: bool = False
 
 
 class Output:
@@ -60,6 +63,10 @@ class Output:
         sys.stdout.write(MessageToJson(record, indent=None, ensure_ascii=self._ensure_ascii) + "\n")
         sys.stdout.flush()
 
+    def counts(self, counts: Mapping[str, Any]) -> None:
+        """Print numbers by name, or groups of them, as one line of JSON."""
+        print(json.dumps(counts), flush=True)
+
     def items(self, items: Sequence[Item], columns: Sequence[Column], row: Callable[[Item], Sequence[str]]) -> None:
         """Print items as JSON lines, or as the rows of a table. Nothing is printed if there are none."""
         if self.is_json:
@@ -70,17 +77,28 @@ class Output:
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style=HEADER_STYLE)
-        for column in columns:
+        # A cell stays one line. Prose gets what the other columns leave; these may exceed the terminal.
+        cells = [[Text(visible_line(cell.strip()), no_wrap=True, overflow="ellipsis") for cell in row] for row in rows]
+        for at, column in enumerate(columns):
+            widest = max([len(column.title), *(row[at].cell_len for row in cells)])
+            least = min(widest, MIN_PROSE_COLUMNS) if column.is_prose else widest
             table.add_column(
                 column.title,
                 style=column.style,
                 justify="right" if column.is_number else "left",
-                no_wrap=not column.is_cut,
+                no_wrap=not column.is_prose,
+                min_width=least,
+                max_width=least,
             )
-        for row in rows:
-            # A cell stays one line: the column that is cut gets what the others leave.
-            table.add_row(*(Text(visible_line(cell.strip()), no_wrap=True, overflow="ellipsis") for cell in row))
-        self._console.print(table)
+        for row in cells:
+            table.add_row(*row)
+        needed = Measurement.get(self._console, self._console.options.update(max_width=sys.maxsize), table).minimum
+        if needed > self.columns:
+            table.width = needed
+        else:
+            for made in table.columns:
+                made.max_width = None
+        self._console.print(table, crop=False)
 
     def line(self, *parts: tuple[str, str]) -> None:
         """Print a line of texts with their styles."""

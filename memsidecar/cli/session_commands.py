@@ -17,14 +17,14 @@ from memsidecar.v1.message_pb2 import Message, Role
 
 INDEX_TASK = "episodic"
 _SESSION_COLUMNS = (
-    Column("session", "bold", is_cut=True),
+    Column("session", "bold"),
     Column("user"),
     Column("messages", is_number=True),
     Column("pruned", is_number=True),
     Column("tokens", is_number=True),
     Column("last active", FAINT),
 )
-_USER_COLUMNS = (Column("user", "bold", is_cut=True), Column("sessions", is_number=True), Column("last active", FAINT))
+_USER_COLUMNS = (Column("user", "bold"), Column("sessions", is_number=True), Column("last active", FAINT))
 _USAGE_COLUMNS = (
     Column("resource"),
     Column("stored", is_number=True),
@@ -228,11 +228,8 @@ def _print_totals(calls: SidecarCalls, output: Output, user: str) -> None:
     counts = {"users": len(user_ids - {""}), **{name: totals[name] for name in names}}
     usage = None if user else calls.call("GetUsage", session.GetUsageRequest(namespace=calls.namespace))
     if output.is_json:
-        record = Struct()
-        record.update(
-            counts if usage is None else {**counts, "usage": _amounts(usage.usage), "quota": _amounts(usage.quota)}
-        )
-        output.record(record)
+        limits = {} if usage is None else {"usage": _amounts(usage.usage), "quota": _amounts(usage.quota)}
+        output.counts({**counts, **limits})
         return
     output.table([Column(name, is_number=True) for name in counts], [[f"{count:,}" for count in counts.values()]])
     if usage is not None:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from memsidecar.v1.knowledge_pb2 import Document, PutDocumentRequest, SummarizeRequest
 from memsidecar.v1.session_pb2 import ListSessionsRequest
+from tests.access.access_files import Grant, write_access_file
 from tests.cli.commands import HOSTILE, WIDE, CommandLine
 from tests.http.http_client import HTTP
 from tests.metrics.scrape import scrape
@@ -49,6 +51,7 @@ def test_users_are_listed_by_id(memory: CommandLine) -> None:
 def test_usage_is_shown_beside_the_quota(memory: CommandLine, tmp_path: Path) -> None:
     (totals,) = memory.lines("stats")
     assert (totals["users"], totals["usage"]["sessions"], totals["usage"]["messages"]) == (2, 4, 7)
+    assert all(type(count) is int for count in (totals["messages"], *totals["usage"].values()))
     assert totals["usage"]["bytes"] > 100 and totals["quota"] == {"sessions": 0, "messages": 0, "bytes": 0}
     assert re.search(r"messages +7 +none\b", memory.table("stats"))
     assert "usage" not in memory.lines("stats", "--user", "ann")[0]
@@ -114,6 +117,23 @@ def test_a_context_that_is_only_shown_is_not_counted(tmp_path: Path) -> None:
         counted = scrape(sidecar)
         assert counted.value("memsidecar_context_build_duration_seconds_count", phase="pack") == 3
         assert counted.value("memsidecar_context_used_ratio_count") == 0
+
+
+def test_the_context_of_an_unknown_session_is_named_as_such(memory: CommandLine) -> None:
+    done = memory.run("context", "tripp", "--query", "Lisbon")
+    assert done.returncode == 0 and "there is no session tripp in namespace default" in done.stderr
+    assert "there is no session" not in memory.run("context", "trip", "--explain").stderr
+
+
+def test_messages_of_the_summary_are_counted_apart(memory: CommandLine) -> None:
+    with memory.sidecar.client() as client:
+        for number in range(200):
+            client.add("long", f"Hut {number} has {number} beds, and a long path leads to it.", namespace="huts")
+        request = SummarizeRequest(namespace="huts", session_id="long", max_tokens=100)
+        assert client.knowledge.Summarize(request).summary.last_sequence == 200
+    text = memory.table("context", "long", "--namespace", "huts", "--budget", "1000", "--explain")
+    assert re.search(r"The summary covers 19\d messages that the conversation does not show", text)
+    assert "out: the summary covers it" in text and "more candidates" not in text
 
 
 def test_facts_and_documents_are_listed(memory: CommandLine) -> None:
@@ -231,11 +251,18 @@ def width(line: str) -> int:
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in line)
 
 
-def test_a_narrow_terminal_cuts_the_long_column_only(memory: CommandLine) -> None:
+@pytest.mark.parametrize("columns", [30, 70, 300])
+def test_a_narrow_terminal_cuts_prose_and_no_id(memory: CommandLine, columns: int) -> None:
     with memory.sidecar.client() as client:
-        client.add("s" * 200, "hello", namespace="long")
-    rows = memory.table("sessions", "--namespace", "long", COLUMNS="70").splitlines()
-    assert max(map(len, rows)) <= 70 and "sss…" in rows[3] and re.search(r" 1 +0 ", rows[3])
+        client.add("s" * 200, "hello", namespace="long", user_id="u" * 60)
+        document = Document(id="d" * 50, title="A guide to Lisbon. " * 9, text="Trams.", source="guide.txt")
+        client.knowledge.PutDocument(PutDocumentRequest(namespace="long", document=document))
+    in_namespace = ("--namespace", "long")
+    listed = memory.table("sessions", *in_namespace, COLUMNS=str(columns)).splitlines()[3]
+    assert re.search(r"s{200} +u{60} +\d+ +0 +\d+ +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", listed)
+    listed = memory.table("documents", *in_namespace, COLUMNS=str(columns)).splitlines()[3]
+    assert re.search(r"d{50} +A guide[^…]*(…)? +guide\.txt +1 +\d+ ", listed) and ("…" in listed) == (columns < 300)
+    assert "u" * 60 in memory.table("users", *in_namespace, COLUMNS=str(columns))
 
 
 def test_a_reader_that_ends_is_no_error_message(memory: CommandLine) -> None:
@@ -262,6 +289,29 @@ def test_an_address_without_a_sidecar_is_named(memory: CommandLine) -> None:
         address = f"127.0.0.1:{reserved.getsockname()[1]}"
         done = memory.run("sessions", "--address", address, "--timeout", "5")
     assert done.returncode == 1 and f"{address} does not answer: nothing listens there" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["sessions", "check", "compare"])
+def test_a_call_without_a_token_is_told_how_to_give_one(tmp_path: Path, command: str) -> None:
+    access_file = write_access_file(tmp_path / "access.toml", [Grant("agent", ("*",))])
+    with SidecarProcess(tmp_path / "data", "--index", "off", "--access-file", str(access_file)) as sidecar:
+        same = ("--other-address", sidecar.address) if command == "compare" else ()
+        done = CommandLine(sidecar, tmp_path).run(command, *same)
+    assert done.returncode == 1 and "UNAUTHENTICATED" in done.stderr
+    assert "give a token with --token-file, or in MEMSIDECAR_TOKEN" in done.stderr
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "86401", "soon"])
+def test_a_timeout_that_is_no_time_is_refused(memory: CommandLine, seconds: str) -> None:
+    done = memory.run("sessions", "--timeout", seconds)
+    assert done.returncode == 2 and "is no number of seconds above 0 and up to 86400" in done.stderr
+
+
+@pytest.mark.parametrize("cursor", ["bad", "x" * 2_000])
+def test_a_cursor_of_another_request_is_explained(memory: CommandLine, cursor: str) -> None:
+    done = memory.run("watch", "--cursor", cursor)
+    assert done.returncode == 2 and "must be those that it came from" in done.stderr
+    assert "Without --cursor, the events begin now" in done.stderr
 
 
 @pytest.mark.parametrize(
