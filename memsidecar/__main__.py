@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,7 +15,7 @@ from typing import Any, Protocol, cast
 import click
 
 from memsidecar import logs
-from memsidecar.cli.command import HELP_COLUMNS, PROGRAM, CommandTree, installed_version, loader
+from memsidecar.cli.command import FAILED, HELP_COLUMNS, PROGRAM, CommandTree, installed_version, loader
 from memsidecar.cli.schema_flags import settings_command
 from memsidecar.domain.errors import SidecarError
 from memsidecar.settings import Settings, quiet_native_logs
@@ -45,10 +47,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     quiet_native_logs()
     try:
         code: int | None = command_line().main(argv, PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         raise SystemExit(error.exit_code) from None
+    except OSError as error:
+        if error.errno not in _WRITE_ERRORS:
+            raise
+        return _write_failed(error)
     return code or 0
+
+
+_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+
+
+def _write_failed(error: OSError) -> int:
+    # The interpreter must not fail when it flushes the rest.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(error, BrokenPipeError):  # the reader of a pipe may end when it has enough
+        print(f"{PROGRAM}: cannot write: {error.strerror}", file=sys.stderr)
+    return FAILED
 
 
 def command_line() -> CommandTree:

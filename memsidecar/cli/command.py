@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
@@ -75,11 +74,7 @@ class SidecarCommand(click.Command):
             # A byte of an argument that is no UTF-8. Python keeps it as half of a surrogate pair.
             print(f"{ctx.command_path}: an argument is not valid UTF-8: {error.object!a}", file=sys.stderr)
             return WRONG_USAGE
-        except BrokenPipeError:
-            # The reader of a pipe has ended. The interpreter must not fail when it flushes the rest.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return FAILED
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):  # click's Abort: a question was interrupted
             print(f"{ctx.command_path}: interrupted", file=sys.stderr)
             return INTERRUPTED
 
@@ -100,6 +95,17 @@ class CommandTree(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self._loaders, *super().list_commands(ctx)]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, and name the nearest one for an unknown name. click knows only the loaded ones."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            closest = nearest(error.command_name, self.list_commands(ctx))
+            found = f"{error.command_name}: unknown command; the nearest known one is {closest}"
+            raise click.UsageError(found, ctx) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._loaders:

@@ -71,8 +71,13 @@ def _erase(calls: SidecarCalls, output: Output, rpc: str, request: Any, what: st
     what = f"{what} in namespace {calls.namespace}"
     if not yes:
         request.dry_run = True
-        _print(output, calls.call(rpc, request).receipt, f"This would be erased of {what}:")
-        if dry_run:
+        receipt = calls.call(rpc, request).receipt
+        is_empty = not any(getattr(receipt, layer) for layer in _LAYERS)
+        if output.is_json or not is_empty:
+            _print(output, receipt, f"This would be erased of {what}:")
+        if is_empty:
+            output.note(f"Nothing is stored of {what}.")
+        if dry_run or is_empty:
             return 0
         if not _is_confirmed(output, what):
             return FAILED
@@ -85,8 +90,12 @@ def _is_confirmed(output: Output, what: str) -> bool:
     if not sys.stdin.isatty():
         output.note("Nothing was erased: there is no terminal to ask on. Give --yes.")
         return False
-    if click.confirm(f"Erase {visible_line(what)} for good?", err=True):
-        return True
+    try:
+        if click.confirm(f"Erase {visible_line(what)} for good?", err=True):
+            return True
+    except click.Abort:
+        output.note("\nNothing was erased.")
+        raise
     output.note("Nothing was erased.")
     return False
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -61,15 +62,23 @@ class CommandLine:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def terminal(self, *arguments: str, typed: str = "", **variables: str) -> tuple[int, str]:
-        """Run a command on a terminal of 100 columns, and return its exit code and what the terminal got."""
+    def terminal(self, *arguments: str, typed: str = "", interrupted_at: str = "", **variables: str) -> tuple[int, str]:
+        """Run a command on a terminal of 100 columns, and return its exit code and what the terminal got.
+
+        With `interrupted_at` it gets SIGINT when it has printed this text.
+        """
         outer, inner = pty.openpty()
         command = [sys.executable, "-m", "memsidecar", *arguments]
         environ = {"PYTHONPATH": ":".join(sys.path), "TERM": "xterm-256color", **self.variables, **variables}
         with subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, env=environ) as process:
             os.close(inner)
             os.write(outer, typed.encode())
-            received = read_all(outer)
+            received = ""
+            if interrupted_at:
+                while interrupted_at not in received:
+                    received += os.read(outer, 1 << 16).decode()
+                process.send_signal(signal.SIGINT)
+            received += read_all(outer)
             code = process.wait(HANG_SECONDS)
         os.close(outer)
         return code, received

@@ -191,6 +191,17 @@ def test_nothing_is_forgotten_without_a_confirmation(memory: CommandLine, erasab
     assert session_ids(memory, erasable) == ["a1", "a2", "b1"]
 
 
+def test_of_an_unknown_user_nothing_is_asked(memory: CommandLine) -> None:
+    code, received = memory.terminal("forget", "user", "nobody")
+    assert code == 0 and "Nothing is stored of user nobody" in received and "for good?" not in received
+
+
+def test_an_interrupted_question_erases_nothing(memory: CommandLine, erasable: str) -> None:
+    code, received = memory.terminal("forget", "user", "ann", "--namespace", erasable, interrupted_at="[y/N]")
+    assert code == 130 and "Nothing was erased." in received and "interrupted" in received
+    assert "Traceback" not in received and session_ids(memory, erasable) == ["a1", "a2", "b1"]
+
+
 def test_user_session_and_message_are_forgotten_with_yes(memory: CommandLine, erasable: str) -> None:
     in_namespace = ("--namespace", erasable, "--yes")
     assert memory.lines("forget", "message", "a1", "a1-1", *in_namespace)[0]["messages"] == 1
@@ -272,6 +283,15 @@ def test_a_reader_that_ends_is_no_error_message(memory: CommandLine) -> None:
     assert (done.stdout, done.stderr) == ('{"id"', "")
 
 
+@pytest.mark.parametrize(
+    "command", ["sessions", "sessions --table", "settings", "--help", "stats --help", "export --out -", "doctor"]
+)
+def test_a_full_output_is_an_error_of_one_line(memory: CommandLine, command: str) -> None:
+    done = memory.shell(f"memsidecar {command} > /dev/full")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == "memsidecar: cannot write: No space left on device"
+
+
 # -- errors
 
 
@@ -322,6 +342,16 @@ def test_an_unknown_flag_is_answered_with_the_nearest(
 ) -> None:
     done = memory.run(*arguments)
     assert done.returncode == 2 and f"the nearest known one is {nearest}\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"), [(("sesions",), "sessions"), (("contxt", "trip"), "context"), (("forget", "usr"), "user")]
+)
+def test_an_unknown_command_is_answered_with_the_nearest(
+    memory: CommandLine, arguments: tuple[str, ...], nearest: str
+) -> None:
+    done = memory.run(*arguments)
+    assert done.returncode == 2 and f"unknown command; the nearest known one is {nearest}\n" in done.stderr
 
 
 def test_an_abbreviated_flag_is_unknown(memory: CommandLine) -> None:
