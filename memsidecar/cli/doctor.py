@@ -15,7 +15,7 @@ from memsidecar.cli.client_options import ClientFlags, client_options, with_clie
 from memsidecar.cli.command import FAILED, SidecarCommand, UsageError
 from memsidecar.cli.configuration_checks import client_findings, invalid_settings, settings_findings
 from memsidecar.cli.diagnosis import Diagnosis, fault, not_checked
-from memsidecar.cli.output import FAINT, JSON_OPTION, Output
+from memsidecar.cli.output import FAINT, JSON_OPTION, Output, plural
 from memsidecar.cli.schema_flags import given_flags, setting_options, settings_of
 from memsidecar.cli.sidecar_calls import SidecarCalls
 from memsidecar.cli.sidecar_checks import SidecarChecks
@@ -72,7 +72,7 @@ def _report(output: Output, findings: Iterator[Diagnosis]) -> int:
         output.line((f"{finding.level:<12}", _STYLES[finding.level]), (f"{finding.subject}: {finding.text}", ""))
         if finding.remedy:
             output.line((f"{'':12}-> {finding.remedy}", ""))
-    output.note(f"{counts['fault']} faults, {counts['warning']} warnings")
+    output.note(f"{plural(counts['fault'], 'fault')}, {plural(counts['warning'], 'warning')}")
     return FAILED if counts["fault"] else 0
 
 

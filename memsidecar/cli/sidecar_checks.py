@@ -14,7 +14,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from memsidecar import __version__
-from memsidecar.cli.check import SERVICE
+from memsidecar.cli.check import HTTP_HINT, SERVICE
 from memsidecar.cli.diagnosis import Diagnosis, expiry, fault, not_checked, ok, warning
 from memsidecar.cli.search_command import DEGRADED
 from memsidecar.cli.sidecar_calls import CallFailed, SidecarCalls
@@ -88,11 +88,10 @@ class SidecarChecks:
         if error.code in _REMEDIES:
             return fault("access", str(error), _REMEDIES[error.code])
         address = self.calls.options.target
-        return fault(
-            "connection",
-            f"no sidecar answers at {address}: {error}",
-            f"Start one (memsidecar serve --listen {address}), or give its address with --address.",
-        )
+        remedy = f"Start one (memsidecar serve --listen {address}), or give its address with --address."
+        if HTTP_HINT in str(error):
+            remedy = "Give the address of the gRPC listener with --address; it is `listen` in the ready line of serve."
+        return fault("connection", f"no sidecar answers: {error}", remedy)
 
     def _version(self) -> Diagnosis:
         version = self._metadata.get(VERSION_KEY, "")
@@ -161,7 +160,9 @@ class SidecarChecks:
             yield fault(
                 "index",
                 f"{unindexed} messages wait for the index, and none was indexed within {LAG_SECONDS:g} s",
-                "Read the sidecar's log: the embedder may be unavailable, the disk full, or the CPU too busy.",
+                "The lines with `episodic` in the sidecar's log name the cause: an embedder that does not answer "
+                "(setting embedder_url), a full disk, or too little CPU. Meanwhile messages are stored, and found by "
+                "their words.",
             )
 
     def _unindexed(self) -> int:

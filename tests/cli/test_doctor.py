@@ -20,6 +20,8 @@ from memsidecar.cli.diagnosis import certificates_of, validity
 from tests.access.access_files import Grant, write_access_file
 from tests.cli.commands import CommandLine
 from tests.faults.shim import library
+from tests.http.http_client import HTTP
+from tests.scenarios.index_readiness import until_index_is_ready
 from tests.support.forked import run
 from tests.support.process import SidecarProcess
 from tests.support.small_disk import small_disk_at
@@ -104,6 +106,24 @@ def the_clock_is_an_hour_ahead(place: Place) -> Iterator[Injected]:
 def the_index_is_off(place: Place) -> Iterator[Injected]:
     with SidecarProcess(place.folder / "data", "--index", "off") as sidecar:
         yield Injected(("--address", sidecar.address))
+
+
+@fault("index", "3 messages wait for the index, and none was indexed within 5 s", "embedder that does not answer")
+def the_index_stands_still(place: Place) -> Iterator[Injected]:
+    """Its embedder is at an address where nothing listens."""
+    nowhere = ("--embedder", "openai", "--embedder-model", "m", "--embedder-url", "http://127.0.0.1:1/v1")
+    flags = ("--index", "volatile", *nowhere, "--embedder-dimensions", "8")
+    with SidecarProcess(place.folder / "data", *flags) as sidecar, sidecar.client() as client:
+        until_index_is_ready(sidecar)
+        for number in range(3):
+            client.add("trip", f"I fly to Lisbon on day {number}.")
+        yield Injected(("--address", sidecar.address))
+
+
+@fault("connection", "it speaks HTTP/1, as the sidecar's HTTP listener does", "the address of the gRPC listener")
+def the_address_is_that_of_the_http_listener(place: Place) -> Iterator[Injected]:
+    with SidecarProcess(place.folder / "data", *HTTP, "--index", "off") as sidecar:
+        yield Injected(("--address", sidecar.ready["http_listen"]))
 
 
 @fault("access", "UNAUTHENTICATED", "Give a valid token (--token-file)")
@@ -274,7 +294,7 @@ def test_a_sound_sidecar_has_no_fault(memory: CommandLine) -> None:
 
 def test_a_person_reads_the_remedy_below_the_fault(memory: CommandLine) -> None:
     done = memory.run("doctor", "--table", MEMSIDECAR_LISTN="x")
-    assert done.returncode == 1 and done.stderr.endswith("1 faults, 0 warnings\n")
+    assert done.returncode == 1 and done.stderr.endswith("1 fault, 0 warnings\n")
     assert "fault       configuration: MEMSIDECAR_LISTN: unknown setting" in done.stdout
     assert "\n            -> Correct or remove it" in done.stdout
 
