@@ -36,6 +36,9 @@ MAX_SEARCHED_SESSIONS = 50
 "Sessions of which each search mode and a context is compared. They take longer than all other reads."
 MAX_REPORTED = 50
 MAX_VALUE_CHARACTERS = 300
+MAX_ATTEMPTS = 3
+"""Calls of both sidecars for an answer that differs. A context has ages ("30 minutes ago"), and one may change between
+two calls."""
 _NOT_COMPARED = ("namespace", "quota", "bytes", "watermarks", "computedAt")
 """Besides the namespace and its quota, what follows from the progress of background tasks, and not from what is stored.
 Patterns and summaries are some of the bytes."""
@@ -170,13 +173,19 @@ class Comparison:
             yield from self._single("SearchDocuments", knowledge.SearchDocumentsRequest, query=query)
 
     def _single(self, rpc: str, request_class: Request, **fields: Any) -> Iterator[str]:
-        left, right = (
-            sidecar.answer(rpc, request_class(namespace=sidecar.namespace, **fields))
-            for sidecar in (self.left, self.right)
-        )
-        if left == right == {"refusal": _ONE_SIDED_REFUSAL}:
-            raise ComparisonFailed(f"both sidecars refuse {rpc} with {_ONE_SIDED_REFUSAL}")
-        yield from _differences(rpc, fields, left, right)
+        """Compare one answer. Only a difference that persists counts."""
+        found: list[str] = []
+        for _ in range(MAX_ATTEMPTS):
+            left, right = (
+                sidecar.answer(rpc, request_class(namespace=sidecar.namespace, **fields))
+                for sidecar in (self.left, self.right)
+            )
+            if left == right == {"refusal": _ONE_SIDED_REFUSAL}:
+                raise ComparisonFailed(f"both sidecars refuse {rpc} with {_ONE_SIDED_REFUSAL}")
+            found = list(_differences(rpc, fields, left, right))
+            if not found:
+                return
+        yield from found
 
     def _pages(self, rpc: str, request_class: Request, **fields: Any) -> Iterator[str]:
         pages = [sidecar.pages(rpc, request_class, **fields) for sidecar in (self.left, self.right)]

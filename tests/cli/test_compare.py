@@ -1,15 +1,25 @@
-"""`memsidecar compare`: differences are shown as JSON."""
+"""`memsidecar compare`: differences are shown as JSON, and one that only the time between two calls makes is none."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 
+from memsidecar.v1.memory_pb2 import AddRequest
+from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from memsidecar.v1.session_pb2 import SessionPolicy, SetPolicyRequest
 from tests.archives.filled_memory import export_records, import_records, settle
 from tests.cli.commands import CommandLine
-from tests.support.process import Client, SidecarProcess
+from tests.faults.shim import library
+from tests.support.process import CALL_SECONDS, Client, SidecarProcess
 
 HUGE = "words of a message without an end " * 2_000
+CLOCK_STEP_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +77,73 @@ def test_a_session_of_another_owner_is_a_difference(memory: CommandLine, other: 
 def test_a_sidecar_that_does_not_answer_is_named(memory: CommandLine) -> None:
     done = memory.run("compare", "--other-address", "127.0.0.1:1")
     assert done.returncode == 1 and "127.0.0.1:1 does not answer: nothing listens there" in done.stderr
+
+
+# -- ages
+
+
+class Forwarder(grpc.GenericRpcHandler):
+    """Forwards each call to a sidecar as it is, and calls `before` with its method first."""
+
+    def __init__(self, address: str, before: Callable[[str], None]) -> None:
+        self._channel = grpc.insecure_channel(address)
+        self._before = before
+
+    def service(self, details: Any) -> Any:
+        """Return a handler of one request and a stream of responses, which any unary call is, too."""
+        forward: Any = self._channel.unary_stream(details.method)
+
+        def handle(request: bytes, _: grpc.ServicerContext) -> Iterator[bytes]:
+            self._before(details.method.rpartition("/")[2])
+            yield from forward(request, timeout=CALL_SECONDS)
+
+        return grpc.unary_stream_rpc_method_handler(handle)
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+@contextmanager
+def forwarded(address: str, before: Callable[[str], None]) -> Iterator[str]:
+    """Serve a sidecar at another address."""
+    handler = Forwarder(address, before)
+    server = grpc.server(ThreadPoolExecutor(2), handlers=[handler])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"127.0.0.1:{port}"
+    server.stop(None).wait()
+    handler.close()
+
+
+@pytest.mark.parametrize(("late_contexts", "is_equal"), [(1, True), (1_000, False)], ids=["once", "always"])
+def test_an_age_that_changes_between_two_calls_is_no_difference(
+    memory: CommandLine, tmp_path: Path, late_contexts: int, is_equal: bool
+) -> None:
+    """The clock of the other sidecar is a minute ahead while it builds its first contexts."""
+    shift, namespace = tmp_path / "shift", f"ages-{late_contexts}"
+    environ = {"LD_PRELOAD": library("clock"), "CLOCK_SHIFT": str(shift)}
+    shift.write_text("0")
+    built = 0
+
+    def set_clock(method: str) -> None:
+        nonlocal built
+        built += method == "BuildContext"
+        shift.write_text(str(CLOCK_STEP_SECONDS if method == "BuildContext" and built <= late_contexts else 0))
+
+    with SidecarProcess(tmp_path / "data", "--index", "volatile", environ=environ) as late:
+        with memory.sidecar.client() as here, late.client() as there:
+            said = Message(role=ROLE_USER, content="I fly to Lisbon on Friday.")
+            said.create_time.FromDatetime(datetime.now(UTC) - timedelta(minutes=30, seconds=5))
+            here.memory.Add(AddRequest(namespace=namespace, session_id="before", user_id="ann", message=said))
+            here.add("now", "When do I fly to Lisbon?", namespace=namespace, user_id="ann")
+            copy(here, there, namespace)
+        with forwarded(late.address, set_clock) as address:
+            lines = compared(memory, address, namespace)
+    assert built > 1
+    if is_equal:
+        assert lines == ["equal: 2 message records, 2 session records"]
+    else:
+        assert "31 minutes ago" in "".join(lines) and all(line.startswith("BuildContext(") for line in lines[:-1])
 
 
 def copy(here: Client, there: Client, namespace: str) -> None:
