@@ -34,6 +34,8 @@ MARKERS = {
     "adversary": "adversary",
     "archives/test_interruptions.py": "adversary",
     "benchmarks": "long",
+    "bad_input/test_fields.py": "long",
+    "bad_input/test_fuzz.py": "long",
     "documents/test_chunker_properties.py": "long",
     "faults/test_linearizability.py": "long",
     "faults/test_power_loss.py": "long",
