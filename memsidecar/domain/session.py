@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
+from memsidecar.domain.errors import SessionOwnerMismatch
 from memsidecar.domain.message import Role
 from memsidecar.domain.retention import Retention
 
@@ -98,3 +99,16 @@ class SessionHead:
         """Add one message to the sums of the window, or subtract it with `sign` -1."""
         self.counts[role - 1] += sign
         self.tokens[role - 1] += sign * tokens
+
+
+def claimed_copy(head: SessionHead, user_id: str) -> SessionHead:
+    """Return a copy to change. The first request that names a user claims the session; another is refused."""
+    if user_id and head.user_id and user_id != head.user_id:
+        raise SessionOwnerMismatch()
+    head = head.copy()
+    head.user_id = head.user_id or user_id
+    return head
+
+
+def is_claim(before: SessionHead, after: SessionHead) -> bool:
+    return after.user_id != before.user_id

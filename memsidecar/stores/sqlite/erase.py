@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey, claimed_copy
 from memsidecar.stores.contract import (
     CommitEvent,
     Erase,
@@ -37,7 +37,7 @@ from memsidecar.stores.sqlite.rows import find_bytes, find_head
 from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, OrphanedTexts, PendingPurge, Purge
 from memsidecar.stores.sqlite.tombstones import add_tombstones, newest_time_us
-from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
+from memsidecar.stores.sqlite.transaction import Entry, Transaction
 from memsidecar.stores.tombstones import user_tombstones
 
 # In the order of _UserSession.

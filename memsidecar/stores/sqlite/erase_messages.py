@@ -10,7 +10,7 @@ from memsidecar.domain.errors import NotFound
 from memsidecar.domain.message import Flag
 from memsidecar.domain.pruning import without_exchanges
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey, claimed_copy
 from memsidecar.stores.contract import (
     CommitEvent,
     Derivations,
@@ -34,7 +34,7 @@ from memsidecar.stores.sqlite.rows import find_head
 from memsidecar.stores.sqlite.schema import LogKind, id_hash
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, ErasedVersions, PendingPurge, Purge
 from memsidecar.stores.sqlite.tombstones import add_tombstones
-from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
+from memsidecar.stores.sqlite.transaction import Entry, Transaction
 from memsidecar.stores.tombstones import message_tombstones
 
 _LISTED = "(SELECT value FROM json_each(?))"

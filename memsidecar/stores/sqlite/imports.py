@@ -2,7 +2,7 @@
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey, claimed_copy, is_claim
 from memsidecar.stores.contract import (
     CommitEvent,
     DocumentPut,
@@ -24,7 +24,7 @@ from memsidecar.stores.sqlite.records import upsert_records
 from memsidecar.stores.sqlite.secure_delete import PendingPurge
 from memsidecar.stores.sqlite.session_commands import save_policy
 from memsidecar.stores.sqlite.tombstones import TombstoneReader
-from memsidecar.stores.sqlite.transaction import Transaction, claimed_copy, is_claim
+from memsidecar.stores.sqlite.transaction import Transaction
 
 
 def import_session(transaction: Transaction, command: ImportSession) -> Imported:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.message import Flag, Role, StoredMessage
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.domain.session import Policy, SessionHead, SessionKey, claimed_copy
 from memsidecar.stores.contract import (
     Claim,
     CommitEvent,
@@ -25,7 +25,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.schema import LogKind, id_hash
-from memsidecar.stores.sqlite.transaction import Entry, Transaction, claimed_copy
+from memsidecar.stores.sqlite.transaction import Entry, Transaction
 
 _LISTED = "m.sequence IN (SELECT value FROM json_each(?))"
 _READ_WINDOW = f"""SELECT m.lsn, m.displayed_lsn, {rows.DISPLAYED} FROM messages m

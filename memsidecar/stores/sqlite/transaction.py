@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsidecar.domain.errors import SessionOwnerMismatch
 from memsidecar.domain.quota import Usage
-from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.domain.session import SessionHead, SessionKey, is_claim
 from memsidecar.stores.contract import CommitEvent, ErasedNames, PendingCommand
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.command_group import CommandGroup
@@ -193,19 +192,6 @@ class Transaction:
         else:
             self.add_statement(rows.SAVE_SESSION, *rows.saved_columns(head))
         self.heads[head.key] = head
-
-
-def claimed_copy(head: SessionHead, user_id: str) -> SessionHead:
-    """Return a copy to change. The first request that names a user claims the session; another is refused."""
-    if user_id and head.user_id and user_id != head.user_id:
-        raise SessionOwnerMismatch()
-    head = head.copy()
-    head.user_id = head.user_id or user_id
-    return head
-
-
-def is_claim(before: SessionHead, after: SessionHead) -> bool:
-    return after.user_id != before.user_id
 
 
 def insertion(message_rows: Sequence[Sequence[Any]]) -> Statement:
