@@ -2,11 +2,9 @@
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
-from memsidecar.domain.errors import NotFound
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, SessionKey, claimed_copy
 from memsidecar.stores.contract import (
@@ -20,10 +18,10 @@ from memsidecar.stores.contract import (
     ExpireMessages,
     ForgetMessages,
     Owner,
-    RecordKind,
     Tombstone,
     TombstoneKind,
 )
+from memsidecar.stores.erasure_targets import ErasureTargets, cleared_head, session_targets, user_targets
 from memsidecar.stores.sqlite.documents import (
     DocumentLocation,
     delete_documents,
@@ -52,12 +50,7 @@ _DELETE_OWNERS = f"""DELETE FROM owners WHERE ({_OF_USER}) OR (namespace = ?
   AND session_id IN (SELECT session_id FROM sessions WHERE row_id IN {_LISTED}))"""
 
 
-class _ErasurePlan(NamedTuple):
-    """The rows that an erasure removes besides messages, and the counts of all that it removes."""
-
-    documents: Sequence[DocumentLocation]
-    records: Sequence[RecordLocation]
-    counts: ErasureCounts
+_Targets = ErasureTargets[DocumentLocation, RecordLocation]
 
 
 class _UserSession(NamedTuple):
@@ -71,20 +64,20 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
     head = transaction.head(command.key)
     # No claim is logged: all that could be claimed is erased by the same commit.
     head = claimed_copy(head, command.user_id) if head else None
-    plan = _plan(transaction.connection, command, head, transaction.deleted_records)
+    targets = _find_targets(transaction.connection, command, head, transaction.deleted_records)
     if command.delete_session:
         forgotten = [Tombstone(TombstoneKind.SESSION, (command.key.session_id,))]
-        newest_us = _newest_us(transaction.connection, [head.row_id] if head else [], plan)
+        newest_us = _newest_us(transaction.connection, [head.row_id] if head else [], targets)
         add_tombstones(transaction, command.key.namespace, forgotten, newest_us)
     if head is None:
-        return _erase_without_session(transaction, command, plan)
+        return _erase_without_session(transaction, command, targets)
     size = find_bytes(transaction.connection, head.row_id)
-    freed = Usage(-int(command.delete_session), -plan.counts.messages, -size)
+    freed = Usage(-int(command.delete_session), -targets.counts.messages, -size)
     transaction.reserve_quota(head.key.namespace, freed)
     _log_erasure(transaction, head, command.delete_session)
     transaction.add_statement("INSERT INTO erased_sessions VALUES (?)", head.row_id)
     transaction.add_statement("DELETE FROM sessions WHERE row_id = ?", head.row_id)
-    cleared = None if command.delete_session else _cleared(transaction, head)
+    cleared = None if command.delete_session else cleared_head(head, transaction.new_session(head.key, head.user_id))
     if cleared is None:
         transaction.add_statement("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *command.key)
         transaction.add_statement(_DELETE_OWNER_SESSION, *command.key)
@@ -92,23 +85,23 @@ def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
     else:
         transaction.save_session(cleared)
     transaction.events.append(CommitEvent(command.key, cleared, reload=True))
-    purges: list[Purge] = [head.row_id, *_delete(transaction, command.key.namespace, plan)]
-    return PendingPurge(purges, Erased(cleared, plan.counts), 0.0 if cleared is None else CLEAN_LATER_SECONDS)
+    purges: list[Purge] = [head.row_id, *_delete(transaction, command.key.namespace, targets)]
+    return PendingPurge(purges, Erased(cleared, targets.counts), 0.0 if cleared is None else CLEAN_LATER_SECONDS)
 
 
 def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
     """Erase a user. The transaction has no other command. An unknown user is forgotten, too: imports know no others."""
-    sessions, plan = _user_plan(transaction.connection, command)
-    erased = Erased(None, plan.counts)
+    sessions, targets = _find_user_targets(transaction.connection, command)
+    erased = Erased(None, targets.counts)
     if command.user_id:
         forgotten = user_tombstones(command.user_id, [session.session_id for session in sessions])
-        newest_us = _newest_us(transaction.connection, [session.row_id for session in sessions], plan)
+        newest_us = _newest_us(transaction.connection, [session.row_id for session in sessions], targets)
         add_tombstones(transaction, command.namespace, forgotten, newest_us)
-    if not any(plan.counts) and not _has_owner(transaction.connection, command):
+    if not any(targets.counts) and not _has_owner(transaction.connection, command):
         return PendingPurge([], erased)  # waits for what an earlier call left to purge
     namespace, row_ids = command.namespace, json.dumps([session.row_id for session in sessions])
     size = sum(session.bytes for session in sessions)
-    transaction.reserve_quota(namespace, Usage(-plan.counts.sessions, -plan.counts.messages, -size))
+    transaction.reserve_quota(namespace, Usage(-targets.counts.sessions, -targets.counts.messages, -size))
     for session in sessions:
         key = SessionKey(namespace, session.session_id)
         _log_deletion(transaction, session.row_id, Owner(namespace, command.user_id, session.session_id))
@@ -119,14 +112,14 @@ def erase_user(transaction: Transaction, command: EraseUser) -> PendingPurge:
     transaction.add_statement(_DELETE_OWNERS, namespace, command.user_id, namespace, row_ids)
     transaction.add_statement(f"DELETE FROM sessions WHERE row_id IN {_LISTED}", row_ids)
     transaction.events.append(CommitEvent(SessionKey(namespace, ""), None, reload=True))
-    purges: list[Purge] = [*(session.row_id for session in sessions), *_delete(transaction, namespace, plan)]
+    purges: list[Purge] = [*(session.row_id for session in sessions), *_delete(transaction, namespace, targets)]
     _log_deletion(transaction, 0, Owner(namespace, command.user_id))
     return PendingPurge(purges, erased, clean_within=0.0)
 
 
-def _newest_us(connection: sqlite3.Connection, sessions: Sequence[int], plan: _ErasurePlan) -> int:
-    records = [location.row_id for location in plan.records]
-    documents = [location.row_id for location in plan.documents]
+def _newest_us(connection: sqlite3.Connection, sessions: Sequence[int], targets: _Targets) -> int:
+    records = [location.row_id for location in targets.records]
+    documents = [location.row_id for location in targets.documents]
     return newest_time_us(connection, sessions, records, documents)
 
 
@@ -152,61 +145,39 @@ def _log_deletion(transaction: Transaction, row_id: int, owner: Owner) -> int:
     return lsn
 
 
-def _user_plan(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequence[_UserSession], _ErasurePlan]:
+def _find_user_targets(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequence[_UserSession], _Targets]:
     found = connection.execute(_SESSIONS_OF_USER, (command.namespace, command.user_id)).fetchall()
     sessions = list(map(_UserSession._make, found))
     documents = find_documents_of_user(connection, command.namespace, command.user_id)
     records = find_records_of_user(connection, command.namespace, command.user_id)
     messages = sum(session.messages for session in sessions)
-    return sessions, _ErasurePlan(documents, records, _counts(messages, len(sessions), documents, records))
+    return sessions, user_targets(len(sessions), messages, documents, records)
 
 
 def read_erasure_counts(connection: sqlite3.Connection, command: Erasure) -> ErasureCounts:
     if isinstance(command, ForgetMessages | ExpireMessages):
         return read_message_counts(connection, command)
     if isinstance(command, EraseUser):
-        return _user_plan(connection, command)[1].counts
+        return _find_user_targets(connection, command)[1].counts
     head = find_head(connection, command.key)
-    return _plan(connection, command, claimed_copy(head, command.user_id) if head else None).counts
+    return _find_targets(connection, command, claimed_copy(head, command.user_id) if head else None).counts
 
 
-def _plan(
+def _find_targets(
     connection: sqlite3.Connection, command: Erase, head: SessionHead | None, deleted_records: Container[int] = ()
-) -> _ErasurePlan:
-    """Find what an erasure of the session at `head` removes, except records deleted in the same transaction.
-
-    Without a head there may still be documents and records that came before their session; NotFound if not.
-    """
+) -> _Targets:
+    """Find what an erasure of the session removes, except records deleted in the same transaction."""
     documents = find_documents_of_session(connection, command.key) if command.delete_session else []
     user_id = head.user_id if head else ""
     found = find_records_of_session(connection, command.key, user_id, command.delete_session)
     records = [location for location in found if location.row_id not in deleted_records]
-    if command.delete_session and head is None and not documents and not records:
-        raise NotFound(f"there is no session {command.key.session_id!r}")
-    messages = head.message_count + head.pruned_count if head else 0
-    return _ErasurePlan(documents, records, _counts(messages, int(command.delete_session), documents, records))
+    return session_targets(command, head, documents, records)
 
 
-def _counts(
-    messages: int, sessions: int, documents: Sequence[DocumentLocation], records: Sequence[RecordLocation]
-) -> ErasureCounts:
-    kinds = Counter(location.kind for location in records)
-    return ErasureCounts(
-        messages=messages,
-        facts=kinds[RecordKind.FACT],
-        summaries=kinds[RecordKind.SUMMARY],
-        artifacts=kinds[RecordKind.ARTIFACT],
-        patterns=kinds[RecordKind.PATTERNS],
-        documents=len(documents),
-        chunks=sum(location.chunk_count for location in documents),
-        sessions=sessions,
-    )
-
-
-def _erase_without_session(transaction: Transaction, command: Erase, plan: _ErasurePlan) -> PendingPurge | Erased:
-    orphans = _delete(transaction, command.key.namespace, plan)
-    erased = Erased(None, plan.counts)
-    if plan.records:
+def _erase_without_session(transaction: Transaction, command: Erase, targets: _Targets) -> PendingPurge | Erased:
+    orphans = _delete(transaction, command.key.namespace, targets)
+    erased = Erased(None, targets.counts)
+    if targets.records:
         transaction.events.append(CommitEvent(command.key, None, reload=True))
     if command.delete_session:
         transaction.logged_namespaces.add(command.key.namespace)
@@ -215,17 +186,8 @@ def _erase_without_session(transaction: Transaction, command: Erase, plan: _Eras
     return PendingPurge(orphans, erased, clean_within=0.0) if orphans else erased
 
 
-def _delete(transaction: Transaction, namespace: str, plan: _ErasurePlan) -> list[OrphanedTexts]:
+def _delete(transaction: Transaction, namespace: str, targets: _Targets) -> list[OrphanedTexts]:
     return [
-        *delete_documents(transaction, namespace, plan.documents),
-        *delete_records(transaction, namespace, plan.records),
+        *delete_documents(transaction, namespace, targets.documents),
+        *delete_records(transaction, namespace, targets.records),
     ]
-
-
-def _cleared(transaction: Transaction, head: SessionHead) -> SessionHead:
-    """Return the same session, empty, under a new row id: message ids are free again, sequences continue."""
-    cleared = transaction.new_session(head.key, head.user_id)
-    cleared.version, cleared.last_sequence = head.version, head.last_sequence
-    cleared.window_start = head.last_sequence + 1
-    cleared.create_time_us, cleared.policy = head.create_time_us, head.policy
-    return cleared

@@ -1,0 +1,82 @@
+"""What an erasure of a session or a user removes besides messages: documents and records, with the counts of all."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from memsidecar.domain.errors import NotFound
+from memsidecar.domain.session import SessionHead
+from memsidecar.stores.contract import Erase, ErasureCounts, RecordKind
+
+
+class ErasableDocument(Protocol):
+    """The rows of a document, as a store finds them."""
+
+    @property
+    def chunk_count(self) -> int: ...
+
+
+class ErasableRecord(Protocol):
+    """The row of a record, as a store finds it."""
+
+    @property
+    def kind(self) -> int: ...
+
+
+D = TypeVar("D", bound=ErasableDocument)
+R = TypeVar("R", bound=ErasableRecord)
+
+
+class ErasureTargets(NamedTuple, Generic[D, R]):
+    documents: Sequence[D]
+    records: Sequence[R]
+    counts: ErasureCounts
+
+
+def session_targets(
+    command: Erase, head: SessionHead | None, documents: Sequence[D], records: Sequence[R]
+) -> ErasureTargets[D, R]:
+    """Return the targets of an erasure of the session at `head`.
+
+    Without a head there may still be documents and records that came before their session; NotFound if not.
+    """
+    if command.delete_session and head is None and not documents and not records:
+        raise NotFound(f"there is no session {command.key.session_id!r}")
+    messages = head.message_count + head.pruned_count if head else 0
+    counts = count_erased(records, messages=messages, sessions=int(command.delete_session), documents=documents)
+    return ErasureTargets(documents, records, counts)
+
+
+def user_targets(
+    session_count: int, message_count: int, documents: Sequence[D], records: Sequence[R]
+) -> ErasureTargets[D, R]:
+    counts = count_erased(records, messages=message_count, sessions=session_count, documents=documents)
+    return ErasureTargets(documents, records, counts)
+
+
+def count_erased(
+    records: Sequence[ErasableRecord],
+    *,
+    messages: int,
+    sessions: int = 0,
+    documents: Sequence[ErasableDocument] = (),
+) -> ErasureCounts:
+    kinds = Counter(record.kind for record in records)
+    return ErasureCounts(
+        messages=messages,
+        facts=kinds[RecordKind.FACT],
+        summaries=kinds[RecordKind.SUMMARY],
+        artifacts=kinds[RecordKind.ARTIFACT],
+        patterns=kinds[RecordKind.PATTERNS],
+        documents=len(documents),
+        chunks=sum(document.chunk_count for document in documents),
+        sessions=sessions,
+    )
+
+
+def cleared_head(head: SessionHead, empty: SessionHead) -> SessionHead:
+    """Give the empty session, with a new row id, what a cleared one keeps: message ids are free, sequences continue."""
+    empty.version, empty.last_sequence = head.version, head.last_sequence
+    empty.window_start = head.last_sequence + 1
+    empty.create_time_us, empty.policy = head.create_time_us, head.policy
+    return empty
