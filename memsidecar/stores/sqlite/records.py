@@ -164,12 +164,12 @@ def _write(transaction: Transaction, command: UpsertRecords, plan: _Plan) -> lis
 
 
 def replace_records(
-    transaction: Transaction, namespace: str, replaced: Sequence[tuple[RecordRow, Record]]
+    transaction: Transaction, namespace: str, replaced: Sequence[tuple[RecordLocation, Record]]
 ) -> Sequence[OrphanedTexts]:
     """Replace records by new versions of them; return the replaced bodies."""
     first = transaction.add_texts([(record.body, 0) for _, record in replaced])
-    for body, (row, record) in enumerate(replaced, first):
-        transaction.add_statement(_REPLACE, *_columns(record), body, len(record.body), row.location.row_id)
-    growth = sum(len(record.body) - row.location.bytes for row, record in replaced)
+    for body, (location, record) in enumerate(replaced, first):
+        transaction.add_statement(_REPLACE, *_columns(record), body, len(record.body), location.row_id)
+    growth = sum(len(record.body) - location.bytes for location, record in replaced)
     transaction.reserve_quota(namespace, Usage(bytes=growth), refusable=False)
-    return orphan_texts(transaction, [row.location.texts for row, _ in replaced])
+    return orphan_texts(transaction, [location.texts for location, _ in replaced])
