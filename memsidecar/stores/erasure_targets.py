@@ -7,6 +7,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.session import SessionHead
 from memsidecar.stores.contract import Erase, ErasureCounts, RecordKind
+from memsidecar.stores.record_plan import RecordPlace
 
 
 class ErasableDocument(Protocol):
@@ -16,26 +17,19 @@ class ErasableDocument(Protocol):
     def chunk_count(self) -> int: ...
 
 
-class ErasableRecord(Protocol):
-    """The row of a record, as a store finds it."""
-
-    @property
-    def kind(self) -> int: ...
-
-
 D = TypeVar("D", bound=ErasableDocument)
-R = TypeVar("R", bound=ErasableRecord)
+P = TypeVar("P", bound=RecordPlace)
 
 
-class ErasureTargets(NamedTuple, Generic[D, R]):
+class ErasureTargets(NamedTuple, Generic[D, P]):
     documents: Sequence[D]
-    records: Sequence[R]
+    records: Sequence[P]
     counts: ErasureCounts
 
 
 def session_targets(
-    command: Erase, head: SessionHead | None, documents: Sequence[D], records: Sequence[R]
-) -> ErasureTargets[D, R]:
+    command: Erase, head: SessionHead | None, documents: Sequence[D], records: Sequence[P]
+) -> ErasureTargets[D, P]:
     """Return the targets of an erasure of the session at `head`.
 
     Without a head there may still be documents and records that came before their session; NotFound if not.
@@ -48,14 +42,14 @@ def session_targets(
 
 
 def user_targets(
-    session_count: int, message_count: int, documents: Sequence[D], records: Sequence[R]
-) -> ErasureTargets[D, R]:
+    session_count: int, message_count: int, documents: Sequence[D], records: Sequence[P]
+) -> ErasureTargets[D, P]:
     counts = count_erased(records, messages=message_count, sessions=session_count, documents=documents)
     return ErasureTargets(documents, records, counts)
 
 
 def count_erased(
-    records: Sequence[ErasableRecord],
+    records: Sequence[RecordPlace],
     *,
     messages: int,
     sessions: int = 0,

@@ -16,7 +16,8 @@ from memsidecar.stores.contract import (
     Record,
     RecordKind,
 )
-from memsidecar.stores.erasure_targets import ErasableRecord, count_erased
+from memsidecar.stores.erasure_targets import count_erased
+from memsidecar.stores.record_plan import LocatedRecord, RecordPlace
 
 
 class ErasableMessage(Protocol):
@@ -49,24 +50,12 @@ class ExchangePart(NamedTuple):
 
 
 M = TypeVar("M", bound=ErasableMessage)
-L = TypeVar("L", bound=ErasableRecord)
+P = TypeVar("P", bound=RecordPlace)
 M_co = TypeVar("M_co", bound=ErasableMessage, covariant=True)
-L_co = TypeVar("L_co", bound=ErasableRecord, covariant=True)
+P_co = TypeVar("P_co", bound=RecordPlace, covariant=True)
 
 
-class RecordWithLocation(Protocol[L_co]):
-    """A record as a store finds it, and the location of its rows."""
-
-    @property
-    def location(self) -> L_co: ...
-    @property
-    def is_intact(self) -> bool: ...
-
-    def intact_part(self) -> Record:
-        """Return the record, with an empty body if its body is damaged."""
-
-
-class MessageErasureReader(Protocol[M_co, L_co]):
+class MessageErasureReader(Protocol[M_co, P_co]):
     """The reads of a plan, in one snapshot."""
 
     def head(self, key: SessionKey) -> SessionHead | None: ...
@@ -76,23 +65,23 @@ class MessageErasureReader(Protocol[M_co, L_co]):
     def find_exchange_parts(self, session: int, exchanges: Collection[int]) -> Sequence[ExchangePart]: ...
     def find_by_source(
         self, key: SessionKey, kind: RecordKind, matches: Callable[[bytes, int], bool]
-    ) -> Sequence[RecordWithLocation[L_co]]:
+    ) -> Sequence[LocatedRecord[P_co]]:
         """Return the records, of any owner, that were derived from the session's messages and match by body and time.
 
         A damaged one cannot be judged. It is returned.
         """
 
-    def find_artifacts_of_messages(self, key: SessionKey, conflict_keys: Sequence[int]) -> Sequence[L_co]: ...
-    def find_patterns(self, key: SessionKey, user_id: str) -> Sequence[L_co]: ...
+    def find_artifacts_of_messages(self, key: SessionKey, conflict_keys: Sequence[int]) -> Sequence[P_co]: ...
+    def find_patterns(self, key: SessionKey, user_id: str) -> Sequence[P_co]: ...
 
 
-class MessageErasurePlan(NamedTuple, Generic[M, L]):
+class MessageErasurePlan(NamedTuple, Generic[M, P]):
     """The messages to erase, the other messages of their exchanges in the window, and the records that go or change."""
 
     messages: Sequence[M]
     pruned: Sequence[ExchangePart]
-    deleted: Sequence[L]
-    replaced: Sequence[tuple[L, Record]]
+    deleted: Sequence[P]
+    replaced: Sequence[tuple[P, Record]]
 
     @property
     def bytes(self) -> int:
@@ -133,8 +122,8 @@ def current_session(head: SessionHead | None, command: ExpireMessages) -> Sessio
 
 
 def plan_forgotten(
-    reader: MessageErasureReader[M, L], command: ForgetMessages, head: SessionHead
-) -> MessageErasurePlan[M, L]:
+    reader: MessageErasureReader[M, P], command: ForgetMessages, head: SessionHead
+) -> MessageErasurePlan[M, P]:
     sequences: list[int] = []
     for message_id in command.message_ids:
         sequence = reader.find_sequence(head.row_id, message_id)
@@ -145,8 +134,8 @@ def plan_forgotten(
 
 
 def plan_expired(
-    reader: MessageErasureReader[M, L], command: ExpireMessages, head: SessionHead
-) -> MessageErasurePlan[M, L]:
+    reader: MessageErasureReader[M, P], command: ExpireMessages, head: SessionHead
+) -> MessageErasurePlan[M, P]:
     messages = reader.find_messages(head.row_id, command.sequences)
     named = {message.sequence for message in messages}
     held = _held(reader, command, head)
@@ -157,7 +146,7 @@ def plan_expired(
 
 
 def count_erased_messages(
-    reader: MessageErasureReader[M, L], command: ForgetMessages | ExpireMessages
+    reader: MessageErasureReader[M, P], command: ForgetMessages | ExpireMessages
 ) -> ErasureCounts:
     head = reader.head(command.key)
     if isinstance(command, ForgetMessages):
@@ -169,7 +158,7 @@ def _missing(message_id: str) -> NotFound:
     return NotFound(f"there is no message {message_id!r} in this session")
 
 
-def _held(reader: MessageErasureReader[M, L], command: ExpireMessages, head: SessionHead) -> set[int]:
+def _held(reader: MessageErasureReader[M, P], command: ExpireMessages, head: SessionHead) -> set[int]:
     """Return the sequences that are held. A message without a body is damaged, and cannot be asked for a hold."""
     if command.is_held is None:
         return set()
@@ -181,14 +170,14 @@ def _exchanges(messages: Sequence[ErasableMessage]) -> set[int]:
     return {message.exchange for message in messages if message.exchange}
 
 
-def _find_parts(reader: MessageErasureReader[M, L], head: SessionHead, messages: Sequence[M]) -> Sequence[ExchangePart]:
+def _find_parts(reader: MessageErasureReader[M, P], head: SessionHead, messages: Sequence[M]) -> Sequence[ExchangePart]:
     exchanges = _exchanges(messages)
     return reader.find_exchange_parts(head.row_id, exchanges) if exchanges else []
 
 
 def _plan(
-    reader: MessageErasureReader[M, L], head: SessionHead, messages: Sequence[M], derivations: Derivations
-) -> MessageErasurePlan[M, L]:
+    reader: MessageErasureReader[M, P], head: SessionHead, messages: Sequence[M], derivations: Derivations
+) -> MessageErasurePlan[M, P]:
     if not messages:
         return MessageErasurePlan((), (), (), ())
     erased = {message.sequence for message in messages}
@@ -206,8 +195,8 @@ def _plan(
 
 
 def _revise_records(
-    reader: MessageErasureReader[M, L], head: SessionHead, messages: Sequence[M], derivations: Derivations
-) -> list[tuple[L, Record | None]]:
+    reader: MessageErasureReader[M, P], head: SessionHead, messages: Sequence[M], derivations: Derivations
+) -> list[tuple[P, Record | None]]:
     """Return the facts and summaries that change, each with its new content; None if it is erased.
 
     A damaged one cannot be judged. It is erased.
@@ -216,7 +205,7 @@ def _revise_records(
     facts = reader.find_by_source(
         head.key, RecordKind.FACT, lambda body, time_us: derivations.concerns(body, time_us, erased)
     )
-    changes: list[tuple[L, Record | None]] = []
+    changes: list[tuple[P, Record | None]] = []
     for row in facts:
         record = row.intact_part()
         revised = derivations.revise_fact(record, erased) if row.is_intact else None
@@ -229,7 +218,7 @@ def _revise_records(
     return changes
 
 
-def _sources(reader: MessageErasureReader[M, L], key: SessionKey, messages: Sequence[M]) -> ErasedSources:
+def _sources(reader: MessageErasureReader[M, P], key: SessionKey, messages: Sequence[M]) -> ErasedSources:
     ids = frozenset(message.id for message in messages)
 
     def exists(session_id: str, message_id: str) -> bool:

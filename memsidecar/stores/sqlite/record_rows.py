@@ -80,13 +80,6 @@ class RecordRow(NamedTuple):
     def is_intact(self) -> bool:
         return _is_intact(self.text, self.crc)
 
-    @property
-    def columns(self) -> tuple[int, str, int, int]:
-        return self.conflict_key, self.source, self.time_us, self.until_us
-
-    def has_body_of(self, record: Record) -> bool:
-        return self.is_intact and self.text == record.body
-
     def record(self, path: Path) -> Record:
         if not self.is_intact:
             raise DataCorrupted(f"{path.name} is damaged: a record does not match its checksum", file=str(path))

@@ -1,8 +1,7 @@
 """The handlers of UpsertRecords and DeleteRecord, and the deletion of records by erasures."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from memsidecar.domain.errors import NotFound
 from memsidecar.domain.quota import Usage
@@ -14,10 +13,10 @@ from memsidecar.stores.contract import (
     RecordsUpserted,
     UpsertRecords,
 )
+from memsidecar.stores.record_plan import RecordPlan, plan_upserts, record_columns
 from memsidecar.stores.sqlite.events import is_logged, log_deletions, log_upserts
 from memsidecar.stores.sqlite.record_rows import (
     RecordLocation,
-    RecordRow,
     find_by_conflict_keys,
     find_by_ids,
     find_record,
@@ -33,10 +32,6 @@ _REPLACE = """UPDATE records SET conflict_key = ?, source = ?, time_us = ?, unti
   WHERE row_id = ?"""
 _COUNT_SEQUENCES = "SELECT count(*) FROM messages WHERE session = ? AND sequence IN (SELECT value FROM json_each(?))"
 _DELETE = "DELETE FROM records WHERE row_id IN (SELECT value FROM json_each(?))"
-
-
-def _columns(record: Record) -> tuple[int, str, int, int]:
-    return record.conflict_key, record.source, record.time_us, record.until_us
 
 
 def delete_record(transaction: Transaction, command: DeleteRecord) -> PendingPurge:
@@ -63,30 +58,13 @@ def _delete(transaction: Transaction, locations: Sequence[RecordLocation]) -> Se
     return orphan_texts(transaction, [location.texts for location in locations])
 
 
-class _Plan(NamedTuple):
-    """The changes of rows, planned before anything is added to the transaction."""
-
-    written: Sequence[tuple[Record, RecordRow | None]]
-    "Records with a new body, and the rows they replace."
-    updated: Sequence[tuple[Record, RecordLocation]]
-    "Records with the same body and a new conflict key, source or time."
-    deleted: Sequence[RecordLocation]
-    changed_ids: Sequence[str]
-    "The ids of written and updated records, in the order of the command."
-
-    @property
-    def growth_bytes(self) -> int:
-        replaced = [before.location for _, before in self.written if before is not None]
-        removed = sum(location.bytes for location in (*replaced, *self.deleted))
-        return sum(len(record.body) for record, _ in self.written) - removed
-
-
 def upsert_records(transaction: Transaction, command: UpsertRecords) -> RecordsUpserted | PendingPurge:
     _refuse_if_erased(transaction, command)
     found = find_by_conflict_keys(transaction.connection, command.owner, command.kind, command.conflict_keys)
     changes = command.revise([row.record(transaction.path) for row in found])
     upserts = {record.id: record for record in changes.upserts}
-    plan = _plan(transaction, command, upserts, changes.deletes)
+    existing = find_by_ids(transaction.connection, command.owner, command.kind, [*upserts, *changes.deletes])
+    plan = plan_upserts(existing, upserts)
     progress = command.progress if _advances(transaction, command) else None
     growth = Usage(bytes=plan.growth_bytes)
     transaction.reserve_quota(command.owner.namespace, growth, refusable=not command.is_derived)
@@ -109,27 +87,6 @@ def _refuse_if_erased(transaction: Transaction, command: UpsertRecords) -> None:
         raise NotFound("a source message was erased")
 
 
-def _plan(
-    transaction: Transaction, command: UpsertRecords, upserts: Mapping[str, Record], deletes: Sequence[str]
-) -> _Plan:
-    existing = find_by_ids(transaction.connection, command.owner, command.kind, [*upserts, *deletes])
-    written: list[tuple[Record, RecordRow | None]] = []
-    updated = []
-    for record in upserts.values():
-        before = existing.get(record.id)
-        if before is None or not before.has_body_of(record):
-            written.append((record, before))
-        elif before.columns != _columns(record):
-            updated.append((record, before.location))
-    changed = {record.id for record, _ in (*written, *updated)}
-    return _Plan(
-        written,
-        updated,
-        [row.location for row in existing.values() if row.id not in upserts],
-        [record_id for record_id in upserts if record_id in changed],
-    )
-
-
 def _advances(transaction: Transaction, command: UpsertRecords) -> bool:
     progress = command.progress
     if progress is None:
@@ -138,29 +95,29 @@ def _advances(transaction: Transaction, command: UpsertRecords) -> bool:
 
 
 def _carry_out(
-    transaction: Transaction, command: UpsertRecords, plan: _Plan, progress: Progress | None
+    transaction: Transaction, command: UpsertRecords, plan: RecordPlan[RecordLocation], progress: Progress | None
 ) -> list[OrphanedTexts]:
     replaced = _write(transaction, command, plan)
     for record, location in plan.updated:
-        transaction.add_statement(_UPDATE, *_columns(record), location.row_id)
+        transaction.add_statement(_UPDATE, *record_columns(record), location.row_id)
     if progress is not None:
         advance_watermark(transaction, AdvanceWatermark(progress.task, command.owner.namespace, progress.lsn))
     return [*orphan_texts(transaction, replaced), *_delete(transaction, plan.deleted)]
 
 
-def _write(transaction: Transaction, command: UpsertRecords, plan: _Plan) -> list[OrphanedTexts]:
+def _write(transaction: Transaction, command: UpsertRecords, plan: RecordPlan[RecordLocation]) -> list[OrphanedTexts]:
     """Add bodies and rows; return the replaced bodies. The log entries of the changes follow, from the next lsn on."""
     lsns = {record_id: lsn for lsn, record_id in enumerate(plan.changed_ids, transaction.lsn + 1)}
     first = transaction.add_texts([(record.body, 0) for record, _ in plan.written])
     for body, (record, before) in enumerate(plan.written, first):
-        columns, size = _columns(record), len(record.body)
+        columns, size = record_columns(record), len(record.body)
         if before is None:
             place = (body, *command.owner, command.kind, record.id)  # see `schema` on its row id
             first_lsn = lsns[record.id] if is_logged(command.kind) else 0
             transaction.add_statement(_INSERT, *place, *columns, body, size, first_lsn)
         else:
-            transaction.add_statement(_REPLACE, *columns, body, size, before.location.row_id)
-    return [before.location.texts for _, before in plan.written if before is not None]
+            transaction.add_statement(_REPLACE, *columns, body, size, before.row_id)
+    return [before.texts for _, before in plan.written if before is not None]
 
 
 def replace_records(
@@ -169,7 +126,7 @@ def replace_records(
     """Replace records by new versions of them; return the replaced bodies."""
     first = transaction.add_texts([(record.body, 0) for _, record in replaced])
     for body, (location, record) in enumerate(replaced, first):
-        transaction.add_statement(_REPLACE, *_columns(record), body, len(record.body), location.row_id)
+        transaction.add_statement(_REPLACE, *record_columns(record), body, len(record.body), location.row_id)
     growth = sum(len(record.body) - location.bytes for location, record in replaced)
     transaction.reserve_quota(namespace, Usage(bytes=growth), refusable=False)
     return orphan_texts(transaction, [location.texts for location, _ in replaced])
