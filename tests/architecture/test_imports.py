@@ -101,7 +101,7 @@ CATCH_ALL: dict[str, str] = {
     "layers/retention/schedule.py": "the edge of the loop that runs retention: logged, and run again",
     "layers/semantic/fact_task.py": "the edge of fact extraction: a batch that fails becomes a dead letter",
     "stores/lance/runtime.py": "LanceDB raises many types: each means that the index is unavailable",
-    "stores/sqlite/group_commit.py": "the edge of the committer's loop: one bad command must not end all writes",
+    "stores/group_commit.py": "the edge of the committer's loop: one bad command must not end all writes",
     "stores/listeners.py": "a listener that fails must affect neither the others nor the commit",
     "stores/sqlite/writer.py": "commands run callbacks of their callers: an error there must not fail the group",
     "stores/volatile/journal.py": "the same, in the reference implementation",

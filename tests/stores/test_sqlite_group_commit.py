@@ -27,8 +27,8 @@ from memsidecar.stores.contract import (
     UpdateWindow,
     UpdateWindowExclusive,
 )
+from memsidecar.stores.group_commit import Committer
 from memsidecar.stores.sqlite import schema, session_commands, wal, writer_state
-from memsidecar.stores.sqlite.group_commit import Committer
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from tests.conformance.builders import (
     ANN,

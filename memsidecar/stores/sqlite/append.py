@@ -11,9 +11,10 @@ from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, claimed_copy, is_claim
 from memsidecar.stores.contract import Added, Append, Appended, CommitEvent
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.message_encoding import message_bytes, with_sequence
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.schema import LogKind, id_hash
+from memsidecar.stores.sqlite.schema import id_hash
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
 from memsidecar.stores.sqlite.writer_state import ExistingMessage
 

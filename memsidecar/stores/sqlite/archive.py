@@ -16,10 +16,10 @@ from memsidecar.stores.contract import (
     RecordKind,
     Scope,
 )
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.documents import read_version
 from memsidecar.stores.sqlite.record_rows import RecordLocation, RecordRow
-from memsidecar.stores.sqlite.schema import LogKind
 
 MAX_PAGE_BYTES = 1 << 20
 MAX_PAGE_ITEMS = 256

@@ -21,9 +21,10 @@ from memsidecar.stores.contract import (
     SessionClaimed,
 )
 from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES, entry_bytes
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.documents import read_version
-from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND, LogKind
+from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND
 
 PAGE_ENTRIES = 16_384
 """Entries of the log that one read transaction passes. It passes other namespaces' entries one by one, and there may be

@@ -24,8 +24,8 @@ from memsidecar.stores.contract import (
     PutDocument,
     StoredDocument,
 )
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.message_encoding import document_bytes, document_header
-from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, OrphanedTexts, PendingPurge, orphan_texts
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
 

@@ -22,6 +22,7 @@ from memsidecar.stores.contract import (
     TombstoneKind,
 )
 from memsidecar.stores.erasure_targets import ErasureTargets, cleared_head, session_targets, user_targets
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.sqlite.documents import (
     DocumentLocation,
     delete_documents,
@@ -32,7 +33,6 @@ from memsidecar.stores.sqlite.erase_messages import read_message_counts
 from memsidecar.stores.sqlite.record_rows import RecordLocation, find_records_of_session, find_records_of_user
 from memsidecar.stores.sqlite.records import delete_records
 from memsidecar.stores.sqlite.rows import find_bytes, find_head
-from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, OrphanedTexts, PendingPurge, Purge
 from memsidecar.stores.sqlite.tombstones import add_tombstones, newest_time_us
 from memsidecar.stores.sqlite.transaction import Entry, Transaction

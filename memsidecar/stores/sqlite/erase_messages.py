@@ -16,6 +16,7 @@ from memsidecar.stores.contract import (
     ForgetMessages,
     RecordKind,
 )
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.message_erasure import (
     ExchangePart,
     MessageErasurePlan,
@@ -29,7 +30,7 @@ from memsidecar.stores.sqlite import record_rows
 from memsidecar.stores.sqlite.record_rows import RecordLocation, RecordRow
 from memsidecar.stores.sqlite.records import delete_records, replace_records
 from memsidecar.stores.sqlite.rows import find_head
-from memsidecar.stores.sqlite.schema import LogKind, id_hash
+from memsidecar.stores.sqlite.schema import id_hash
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, ErasedVersions, PendingPurge, Purge
 from memsidecar.stores.sqlite.tombstones import add_tombstones
 from memsidecar.stores.sqlite.transaction import Entry, Transaction

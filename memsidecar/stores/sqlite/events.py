@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memsidecar.stores.contract import Event, EventKind, EventPage, Owner, RecordKind, Scope, UpsertRecords
+from memsidecar.stores.log_kinds import KIND_OF_RECORD, LogKind
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.transaction import SAVE_LAST_LSN, Transaction
 
 PAGE_ENTRIES = 16_384
 "Entries of the log that one read passes, those of other namespaces included."
 
-_LOG_KINDS = {RecordKind.FACT: LogKind.FACT, RecordKind.SUMMARY: LogKind.SUMMARY}
 _ADD_OWNER = "INSERT OR IGNORE INTO owners(namespace, user_id, session_id) VALUES (?, ?, ?)"
 _OF_OWNER = "namespace = :namespace AND session_id = :session_id AND user_id = :user_id"
 _INSERT_LOG = f"""INSERT INTO log(lsn, session, kind, sequence, time_us, id)
@@ -44,7 +43,7 @@ _FIND_SUMMARY = f"""SELECT id FROM records WHERE {_OF_OWNER} AND kind = {int(Rec
 
 
 def is_logged(kind: RecordKind) -> bool:
-    return kind in _LOG_KINDS
+    return kind in KIND_OF_RECORD
 
 
 def log_upserts(transaction: Transaction, command: UpsertRecords, changed_ids: Sequence[str], sequence: int) -> None:
@@ -67,7 +66,7 @@ def _log(transaction: Transaction, owner: Owner, kind: RecordKind, record_id: st
     transaction.add_statement(_ADD_OWNER, *owner)
     parameters = owner._asdict() | {
         "lsn": transaction.lsn,
-        "kind": _LOG_KINDS[kind],
+        "kind": KIND_OF_RECORD[kind],
         "sequence": sequence,
         "record_kind": kind,
         "record_id": record_id,

@@ -24,6 +24,7 @@ from memsidecar.stores.contract import (
     Scope,
     SessionQuery,
 )
+from memsidecar.stores.group_commit import Committer
 from memsidecar.stores.sqlite.connection import translated
 from memsidecar.stores.sqlite.data_dir import (
     Ballast,
@@ -32,7 +33,6 @@ from memsidecar.stores.sqlite.data_dir import (
     make_directory,
     warn_of_unsafe_filesystem,
 )
-from memsidecar.stores.sqlite.group_commit import Committer
 from memsidecar.stores.sqlite.integrity import FILE_NAME, open_with_room
 from memsidecar.stores.sqlite.page_slack import SlackCleaner
 from memsidecar.stores.sqlite.reader import Reader

@@ -21,9 +21,9 @@ from memsidecar.stores.contract import (
     Scope,
     SessionQuery,
 )
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.connection import READER_CACHE_KIB, connect, rolled_back, translated
-from memsidecar.stores.sqlite.schema import LogKind
 from memsidecar.stores.sqlite.session_commands import find_versions
 from memsidecar.stores.sqlite.task_state import find_calibration, find_watermark
 

@@ -42,26 +42,9 @@ from the newest on, and erasures by source session.
 a deletion knows it without a read of the content.
 """
 
-from enum import IntEnum
 from hashlib import blake2b
 
-
-class LogKind(IntEnum):
-    """Kinds of log entries. The numbers are stored on disk."""
-
-    MESSAGE = 1
-    ANNOTATION = 2
-    PRUNE = 3
-    SHORTENING = 4
-    CLAIM = 5
-    CLEAR = 6
-    DELETE = 7
-    DOCUMENT = 8
-    DOCUMENT_DELETE = 9
-    FACT = 10
-    SUMMARY = 11
-    MESSAGE_ERASURE = 12
-
+from memsidecar.stores.log_kinds import LogKind
 
 # Entries from this kind on have their namespace in `id`: the row that would tell it may be deleted.
 FIRST_NAMESPACED_KIND = int(LogKind.CLEAR)

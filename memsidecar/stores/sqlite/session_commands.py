@@ -23,8 +23,9 @@ from memsidecar.stores.contract import (
     VersionConflict,
     WindowUpdated,
 )
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.schema import LogKind, id_hash
+from memsidecar.stores.sqlite.schema import id_hash
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
 
 _LISTED = "m.sequence IN (SELECT value FROM json_each(?))"

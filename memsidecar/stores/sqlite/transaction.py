@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, SessionKey, is_claim
+from memsidecar.stores.command_group import CommandGroup
 from memsidecar.stores.contract import CommitEvent, ErasedNames, PendingCommand
+from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.sqlite import rows
-from memsidecar.stores.sqlite.command_group import CommandGroup
 from memsidecar.stores.sqlite.data_dir import LogPosition
-from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND, LogKind
+from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND
 from memsidecar.stores.sqlite.writer_state import ExistingMessage, QuotaUsage
 
 # The vector of a message moves on to its newest version.
