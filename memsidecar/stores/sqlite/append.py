@@ -13,7 +13,7 @@ from memsidecar.domain.session import SessionHead, claimed_copy, is_claim
 from memsidecar.stores.contract import Added, Append, Appended, CommitEvent
 from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.message_encoding import message_bytes, with_sequence
-from memsidecar.stores.sqlite import rows
+from memsidecar.stores.session_rows import open_calls_column
 from memsidecar.stores.sqlite.schema import id_hash
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
 from memsidecar.stores.sqlite.writer_state import ExistingMessage
@@ -119,7 +119,7 @@ class _Batch:
         elif start.user_id != head.user_id:
             self._save_claim()
         if head.open_calls is not start.open_calls:
-            transaction.add_statement(_SAVE_OPEN_CALLS, rows.open_calls_column(head), head.row_id)
+            transaction.add_statement(_SAVE_OPEN_CALLS, open_calls_column(head), head.row_id)
         transaction.lsn = self._lsn
         transaction.message_rows += self._rows
         transaction.existing.update(self._existing)

@@ -17,6 +17,7 @@ from memsidecar.stores.contract import (
     Scope,
 )
 from memsidecar.stores.log_kinds import LogKind
+from memsidecar.stores.session_rows import head_of
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.documents import read_version
 from memsidecar.stores.sqlite.record_rows import RecordLocation, RecordRow
@@ -96,7 +97,7 @@ def read_sessions(
     connection: sqlite3.Connection, scope: Scope, position: ArchivePosition, after_id: str, limit: int
 ) -> list[SessionHead]:
     parameters = _Request(scope, position).parameters(after=after_id, limit=limit)
-    return [rows.head_of(row) for row in connection.execute(_SESSIONS, parameters).fetchall()]
+    return [head_of(row) for row in connection.execute(_SESSIONS, parameters).fetchall()]
 
 
 def read_records(

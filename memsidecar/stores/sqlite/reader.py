@@ -22,6 +22,7 @@ from memsidecar.stores.contract import (
     SessionQuery,
 )
 from memsidecar.stores.log_kinds import LogKind
+from memsidecar.stores.session_rows import head_of, policy_of
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.connection import READER_CACHE_KIB, connect, rolled_back, translated
 from memsidecar.stores.sqlite.session_commands import find_versions
@@ -198,7 +199,7 @@ class Reader:
                 ORDER BY s.last_active_us DESC, s.session_id DESC LIMIT ?""",
                 (*parameters, *after, query.limit),
             ).fetchall()
-        return [rows.head_of(row) for row in found]
+        return [head_of(row) for row in found]
 
     def default_policies(self) -> dict[str, Policy]:
         with self.snapshot() as connection:
@@ -206,7 +207,7 @@ class Reader:
                 """SELECT namespace, auto_prune_tokens, strategy, model, summarize, retention FROM policies
                 WHERE session_id = ''"""
             ).fetchall()
-        policies = {namespace: rows.policy_of(*columns) for namespace, *columns in found}
+        policies = {namespace: policy_of(*columns) for namespace, *columns in found}
         return {namespace: policy for namespace, policy in policies.items() if policy is not None}
 
     def calibration(self, namespace: str, model: str) -> Calibration:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memsidecar.domain.session import SessionHead
 from memsidecar.stores.contract import ExpiredMessages, ExpiryQuery, Owner, Record, RecordKind, StoredDocument
+from memsidecar.stores.session_rows import head_of
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.documents import list_documents_between
 from memsidecar.stores.sqlite.record_rows import list_records_between
@@ -35,7 +36,7 @@ _NEXT_OWNER = """SELECT namespace, user_id, session_id FROM {table}
 
 def find_sessions_after(connection: sqlite3.Connection, row_id: int, limit: int) -> Sequence[SessionHead]:
     query = f"{rows.HEADS} WHERE s.row_id > ? ORDER BY s.row_id LIMIT ?"
-    return [rows.head_of(row) for row in connection.execute(query, (row_id, limit)).fetchall()]
+    return [head_of(row) for row in connection.execute(query, (row_id, limit)).fetchall()]
 
 
 def find_boundary(connection: sqlite3.Connection, session: int, query: ExpiryQuery) -> int:

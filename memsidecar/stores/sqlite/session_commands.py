@@ -24,6 +24,7 @@ from memsidecar.stores.contract import (
     WindowUpdated,
 )
 from memsidecar.stores.log_kinds import LogKind
+from memsidecar.stores.session_rows import policy_columns
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.schema import id_hash
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
@@ -81,7 +82,7 @@ def save_policy(transaction: Transaction, key: SessionKey, policy: Policy | None
     if policy is None:
         transaction.add_statement("DELETE FROM policies WHERE namespace = ? AND session_id = ?", *key)
         return
-    columns = rows.policy_columns(policy)
+    columns = policy_columns(policy)
     transaction.add_statement("INSERT OR REPLACE INTO policies VALUES (?, ?, ?, ?, ?, ?, ?)", *key, *columns)
 
 

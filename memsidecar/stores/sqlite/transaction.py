@@ -191,7 +191,7 @@ class Transaction:
             self.next_session += 1
             self.add_statement(rows.INSERT_SESSION, *rows.session_row(head))
         else:
-            self.add_statement(rows.SAVE_SESSION, *rows.saved_columns(head))
+            self.add_statement(rows.SAVE_SESSION, *rows.session_update(head))
         self.heads[head.key] = head
 
 
