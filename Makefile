@@ -69,7 +69,7 @@ VARIANTS_typescript := typescript
 VARIANTS_java := java java-async
 VARIANTS_rust := rust
 
-.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-commands test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics setup-console test-console console-pictures setup-docs docs pictures helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
+.PHONY: help setup setup-tools setup-adapters setup-all serve test test-long test-adversary test-index-faults test-contexts test-mcp test-commands test-postgres test-access test-grpcurl test-connect test-image test-otelcol image test-helm test-apiserver test-metrics setup-console test-console console-pictures setup-docs docs pictures helm-docs check-clients test-clients test-client-faults test-quickstarts test-clients-red bench-clients proto-clients test-client-python-adapters $(CLIENTS:%=test-client-%) $(CLIENTS:%=check-client-%) lint format proto proto-check proto-lint tools bench quality shape trace soak metrics-docs fuzz clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,9 @@ test-mcp: setup ## Test `memsidecar mcp` with a real MCP client, as desktop prog
 
 test-commands: setup ## Inject faults for `memsidecar doctor`, and run every example of the help (a minute)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m commands tests/cli $(ARGS)
+
+test-postgres: setup ## Test the journal on real PostgreSQL servers, versions 16 and 18 (a few minutes; PGBIN=/usr/lib/postgresql/15/bin for another)
+	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m postgres tests/conformance tests/postgres $(ARGS)
 
 test-access: setup ## Test access control, limits and TLS of running sidecars (two minutes)
 	$(BIN)/python -m pytest -n $(TEST_WORKERS) --dist loadfile -m access tests/access tests/tls tests/limits $(ARGS)

@@ -73,6 +73,7 @@ MARKERS = {
     "image/test_kill.py": "image",
     "helm": "helm",
     "console": "console",
+    "postgres": "postgres",
     "helm/test_apiserver.py": "apiserver",
 }
 

@@ -45,6 +45,9 @@ TABLE: dict[type[errors.SidecarError], StatusRow] = {
     errors.DiskFull: StatusRow(grpc.StatusCode.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_DISK_FULL, retry=True),
     errors.Overloaded: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_OVERLOADED, retry=True),
     errors.ShuttingDown: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_SHUTTING_DOWN, retry=True),
+    errors.JournalUnavailable: StatusRow(
+        grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_JOURNAL_UNAVAILABLE, retry=True
+    ),
     errors.Unavailable: StatusRow(grpc.StatusCode.UNAVAILABLE, ErrorReason.ERROR_REASON_STARTING, retry=True),
     errors.DataCorrupted: StatusRow(grpc.StatusCode.DATA_LOSS, ErrorReason.ERROR_REASON_DATA_CORRUPTED),
     errors.DeadlineExceeded: StatusRow(grpc.StatusCode.DEADLINE_EXCEEDED, ErrorReason.ERROR_REASON_UNSPECIFIED),

@@ -17,6 +17,7 @@ SidecarError
   Unavailable             a retry may succeed
     Overloaded            too many concurrent operations
     ShuttingDown          the server is draining
+    JournalUnavailable    the database of the journal does not answer
   DataCorrupted           a file does not hold what was written
   DeadlineExceeded        the deadline of the call has passed
   FatalStoreError         the state on disk is unknown: the process must stop
@@ -130,6 +131,13 @@ class Overloaded(Unavailable):
 class ShuttingDown(Unavailable):
     def __init__(self) -> None:
         super().__init__("the sidecar is shutting down")
+
+
+class JournalUnavailable(Unavailable):
+    """`message` says so where a command may have taken effect: its ids make it safe to try again."""
+
+    def __init__(self, message: str = "the journal's database does not answer; nothing was changed") -> None:
+        super().__init__(message)
 
 
 class DataCorrupted(SidecarError):

@@ -61,6 +61,7 @@ EXAMPLES: dict[type[errors.SidecarError], errors.SidecarError] = {
     errors.Unavailable: errors.Unavailable("not yet"),
     errors.Overloaded: errors.Overloaded("busy"),
     errors.ShuttingDown: errors.ShuttingDown(),
+    errors.JournalUnavailable: errors.JournalUnavailable(),
     errors.DataCorrupted: errors.DataCorrupted("damaged", file="/data/journal.db"),
     errors.DeadlineExceeded: errors.DeadlineExceeded(),
     errors.FatalStoreError: errors.FatalStoreError("fsync of /secret/path failed"),
@@ -71,7 +72,15 @@ BY_CALLS = {"INVALID_FIELD", "NOT_FOUND", "ID_CONFLICT", "SEQUENCE_MISMATCH", "S
 BY_CALLS |= {"BUDGET_TOO_SMALL", "OVERLOADED"}
 # What takes a quota or an access file: see tests/access.
 BY_ACCESS = {"RATE_LIMITED", "QUOTA_EXCEEDED", "UNAUTHENTICATED", "PERMISSION_DENIED"}
-BY_FAULTS = {"SLOW_READER", "DISK_FULL", "STARTING", "SHUTTING_DOWN", "DATA_CORRUPTED", "INTERNAL"}
+BY_FAULTS = {
+    "JOURNAL_UNAVAILABLE",
+    "SLOW_READER",
+    "DISK_FULL",
+    "STARTING",
+    "SHUTTING_DOWN",
+    "DATA_CORRUPTED",
+    "INTERNAL",
+}
 LATER = {"INDEX_UNAVAILABLE", "NOT_IMPLEMENTED"}
 
 

@@ -7,13 +7,14 @@ from memsidecar.domain.message import Draft, Flag, Role, StoredMessage
 from memsidecar.domain.pruning import link_exchange
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, SessionKey, claimed_copy, is_claim
+from memsidecar.stores.append_batch import ExistingMessage
 from memsidecar.stores.contract import CommitEvent, Imported, ImportMessages, MessageImport, Outcome
 from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.message_encoding import message_bytes, with_sequence
 from memsidecar.stores.sqlite.schema import id_hash
 from memsidecar.stores.sqlite.tombstones import TombstoneReader
 from memsidecar.stores.sqlite.transaction import Statement, Transaction
-from memsidecar.stores.sqlite.writer_state import ExistingMessage, find_existing
+from memsidecar.stores.sqlite.writer_state import find_existing
 
 _INSERT_LOG = """INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, vector, crc)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, SessionKey, is_claim
+from memsidecar.stores.append_batch import ExistingMessage
 from memsidecar.stores.command_group import CommandGroup
 from memsidecar.stores.contract import CommitEvent, ErasedNames, PendingCommand
 from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.data_dir import LogPosition
 from memsidecar.stores.sqlite.schema import FIRST_NAMESPACED_KIND
-from memsidecar.stores.sqlite.writer_state import ExistingMessage, QuotaUsage
+from memsidecar.stores.sqlite.writer_state import QuotaUsage
 
 # The vector of a message moves on to its newest version.
 _INSERT_LOG = """INSERT INTO log(lsn, session, kind, sequence, time_us, id, body, crc, prev, vector)

@@ -2,9 +2,9 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from memsidecar.domain.quota import QuotaLookup, Usage
+from memsidecar.stores.append_batch import ExistingMessage
 
 _PAIRS_PER_QUERY = 64
 
@@ -15,14 +15,6 @@ _SUM_USAGE = """SELECT namespace, sum(sessions), sum(messages), sum(bytes) FROM 
     UNION ALL SELECT namespace, 0, 0, sum(bytes) FROM documents NOT INDEXED GROUP BY namespace
     UNION ALL SELECT namespace, 0, 0, sum(bytes) FROM records NOT INDEXED GROUP BY namespace
   ) GROUP BY namespace"""
-
-
-class ExistingMessage(NamedTuple):
-    """What a duplicate id needs of the stored or staged message: its first result and its fingerprint."""
-
-    sequence: int
-    tokens: int
-    fingerprint: bytes
 
 
 class SeenIds:

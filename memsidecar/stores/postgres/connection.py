@@ -1,0 +1,137 @@
+"""Connections to PostgreSQL, and the translation of its errors.
+
+No connection has a state that another user of a pooler could see: no SET, no advisory lock, no LISTEN, no temporary
+table. A connection on which a pipeline failed is closed: psycopg's cache of prepared statements may no longer match the
+server's.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import Connection, errors
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from memsidecar.domain.errors import (
+    DataCorrupted,
+    DiskFull,
+    JournalUnavailable,
+    Overloaded,
+    ShuttingDown,
+    SidecarError,
+)
+from memsidecar.domain.statistics import Distribution
+
+CONNECT_SECONDS = 5
+RETRY_SECONDS = 5.0
+"How long a command or a read waits for the database to come back: less than the default deadline of a call."
+MAX_TRIES = 3
+_PARAMETERS: Mapping[str, Any] = {
+    "application_name": "memsidecar",
+    "connect_timeout": CONNECT_SECONDS,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+ConnectionString = Callable[[], str]
+"Returns the address of the database. It is asked for each new connection: a password may change at any time."
+
+# What a concurrent transaction may cause. A second attempt sees its effect. A namespace at its quota has no next lsn:
+# `commit` violates NOT NULL then.
+CONFLICTS = (
+    errors.SerializationFailure,
+    errors.DeadlockDetected,
+    errors.LockNotAvailable,
+    errors.UniqueViolation,
+    errors.NotNullViolation,
+)
+_BUSY = (*CONFLICTS, errors.QueryCanceled, errors.TooManyConnections, errors.OutOfMemory)
+_DAMAGED = (errors.DataCorrupted, errors.IndexCorrupted)
+_UNREACHABLE = (psycopg.OperationalError, psycopg.InterfaceError, errors.ReadOnlySqlTransaction, PoolTimeout)
+
+T = TypeVar("T")
+
+
+def connect(connection_string: ConnectionString) -> Connection:
+    return psycopg.connect(connection_string(), autocommit=True, **_PARAMETERS)
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Tell whether an error is that of the connection or the server, not of a statement."""
+    return isinstance(error, _UNREACHABLE) and not isinstance(error, (*_BUSY, errors.DiskFull))
+
+
+def translate(error: psycopg.Error) -> SidecarError:
+    if isinstance(error, PoolClosed):
+        return ShuttingDown()
+    if isinstance(error, errors.DiskFull):
+        return DiskFull()
+    if isinstance(error, _DAMAGED):
+        return DataCorrupted(f"the database is damaged: {error}", file="PostgreSQL")
+    if isinstance(error, _BUSY):
+        return Overloaded("the database is busy")
+    if is_lost(error):
+        return JournalUnavailable()
+    return SidecarError(f"the database refused a statement: {error}")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise psycopg's errors as ours."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+class ReadPool:
+    """A few connections for many threads. A read is tried again on another connection if its own was lost."""
+
+    def __init__(self, connection_string: ConnectionString, connections: int, seconds: Distribution) -> None:
+        self._seconds = seconds
+        self._pool = ConnectionPool(
+            connection_string,
+            kwargs={"autocommit": True, **_PARAMETERS},
+            min_size=1,
+            max_size=connections,
+            timeout=RETRY_SECONDS,
+            reconnect_timeout=RETRY_SECONDS,
+            open=True,
+        )
+
+    def close(self) -> None:
+        """Wait for the current reads; later ones are refused with ShuttingDown."""
+        self._pool.close()
+
+    def read(self, read: Callable[[Connection], T]) -> T:
+        """Return what one statement reads."""
+        return self._retried(read)
+
+    def read_snapshot(self, read: Callable[[Connection], T]) -> T:
+        """Return what several statements read from one snapshot."""
+
+        def read_in_transaction(connection: Connection) -> T:
+            connection.execute(_SNAPSHOT)
+            result = read(connection)
+            connection.execute("COMMIT")
+            return result
+
+        return self._retried(read_in_transaction)
+
+    def _retried(self, read: Callable[[Connection], T]) -> T:
+        deadline = time.monotonic() + RETRY_SECONDS
+        while True:
+            try:
+                with self._pool.connection() as connection:
+                    start = time.perf_counter()
+                    result = read(connection)
+                self._seconds.observe(time.perf_counter() - start)
+                return result
+            except psycopg.Error as error:
+                if not is_lost(error) or isinstance(error, PoolTimeout) or time.monotonic() > deadline:
+                    raise translate(error) from error

@@ -1,0 +1,114 @@
+"""PostgresJournal: the journal in a PostgreSQL database."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+
+from memsidecar.domain.quota import QuotaLookup, Usage, no_quotas
+from memsidecar.domain.session import Policy, SessionHead, SessionKey
+from memsidecar.stores.contract import (
+    CommitListener,
+    JournalStatistics,
+    LocatedMessage,
+    LogListener,
+    MessagePage,
+    MessageQuery,
+    MessageVersions,
+    PendingCommand,
+    Scope,
+    SessionQuery,
+)
+from memsidecar.stores.group_commit import Committer
+from memsidecar.stores.postgres import namespaces, reader
+from memsidecar.stores.postgres.connection import ConnectionString, ReadPool, connect, translated
+from memsidecar.stores.postgres.migrations import check_version
+from memsidecar.stores.postgres.rows import find_head
+from memsidecar.stores.postgres.writer import PostgresWriter
+
+log = logging.getLogger(__name__)
+
+MIN_CONNECTIONS = 4
+CONNECTIONS_BESIDE_READS = 2
+"The committer's, and that of the lease."
+
+
+class PostgresJournal:
+    """Implements `stores.contract.Journal` on a database that `memsidecar migrate` has prepared."""
+
+    def __init__(
+        self,
+        connection_string: ConnectionString,
+        *,
+        connections: int = 10,
+        max_commit_delay_seconds: float = 0.004,
+        quotas: QuotaLookup = no_quotas,
+    ) -> None:
+        self.statistics = JournalStatistics()
+        with ExitStack() as opened:
+            with translated(), closing(connect(connection_string)) as connection:
+                check_version(connection)
+            self._writer = PostgresWriter(connection_string, quotas=quotas, commits=self.statistics.commits)
+            opened.callback(self._writer.close)
+            pool = ReadPool(connection_string, connections - CONNECTIONS_BESIDE_READS, self.statistics.read_seconds)
+            self._pool = opened.enter_context(closing(pool))
+            sizes = self.statistics.group_commands
+            committer = Committer(self._writer.write, lambda: None, log.critical, max_commit_delay_seconds, sizes)
+            self._committer = opened.enter_context(closing(committer))
+            self._opened = opened.pop_all()
+
+    def submit(self, pending: PendingCommand) -> None:
+        self._committer.submit(pending)
+
+    def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
+        self._writer.listeners.subscribe(listener, only_invalidations)
+
+    def subscribe_log(self, listener: LogListener) -> Callable[[], None]:
+        return self._writer.listeners.subscribe_log(listener)
+
+    def head(self, key: SessionKey) -> SessionHead | None:
+        head = self._pool.read(lambda connection: find_head(connection, key))
+        self._wait_until_published(key, head)
+        return head
+
+    def messages(self, key: SessionKey, query: MessageQuery) -> MessagePage:
+        page = self._pool.read_snapshot(lambda snapshot: reader.read_page(snapshot, key, query))
+        self._wait_until_published(key, page.head)
+        return page
+
+    def message(self, key: SessionKey, message_id: str) -> MessageVersions | None:
+        versions = self._pool.read_snapshot(lambda snapshot: reader.read_message(snapshot, key, message_id))
+        self._wait_until_published(key, versions.head if versions else None)
+        return versions
+
+    def _wait_until_published(self, key: SessionKey, head: SessionHead | None) -> None:
+        if head is not None:
+            self._writer.publication.wait_for(key.namespace, head.version)
+
+    def exchange_end(self, key: SessionKey, exchange: int) -> int:
+        return self._pool.read(lambda connection: reader.read_exchange_end(connection, key, exchange))
+
+    def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[LocatedMessage]:
+        found = self._pool.read(lambda connection: reader.scan(connection, scope, before_lsn, limit))
+        if found:
+            self._writer.publication.wait_for(scope.namespace, found[0].lsn)
+        return found
+
+    def sessions(self, query: SessionQuery) -> Sequence[SessionHead]:
+        heads = self._pool.read(lambda connection: reader.read_sessions(connection, query))
+        if heads:
+            self._writer.publication.wait_for(query.namespace, max(head.version for head in heads))
+        return heads
+
+    def default_policies(self) -> Mapping[str, Policy]:
+        return self._pool.read(reader.read_default_policies)
+
+    def log_end(self, namespace: str) -> int:
+        lsn = self._pool.read(lambda connection: namespaces.read_lsn(connection, namespace))
+        self._writer.publication.wait_for(namespace, lsn)
+        return lsn
+
+    def usage(self, namespace: str) -> Usage:
+        return self._pool.read(lambda connection: namespaces.read_usage(connection, namespace))
+
+    def close(self) -> None:
+        self._opened.close()

@@ -1,0 +1,164 @@
+"""The writer: a group of commands -> locks -> transaction -> commit -> publish -> complete.
+
+A lost connection is replaced. Whether the commit that was under way has taken effect, the server tells by the
+transaction's id. If it has not, or if the transaction met a concurrent one, its commands are executed again.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import psycopg
+from psycopg import Connection
+
+from memsidecar.domain.errors import SidecarError
+from memsidecar.domain.quota import QuotaLookup
+from memsidecar.domain.statistics import OperationStatistics
+from memsidecar.stores.command_group import CommandGroup
+from memsidecar.stores.contract import ERASING_COMMANDS, Append, LogChanges, PendingCommand
+from memsidecar.stores.listeners import Listeners
+from memsidecar.stores.postgres.append import append
+from memsidecar.stores.postgres.commit_outcome import resolve_commit
+from memsidecar.stores.postgres.connection import (
+    CONFLICTS,
+    MAX_TRIES,
+    RETRY_SECONDS,
+    ConnectionString,
+    connect,
+    is_lost,
+    translate,
+)
+from memsidecar.stores.postgres.locks import LockTargets, lock
+from memsidecar.stores.postgres.namespaces import NamespaceNumbers
+from memsidecar.stores.postgres.publication import Publication
+from memsidecar.stores.postgres.transaction import PostgresTransaction
+
+log = logging.getLogger(__name__)
+
+RECONNECT_SECONDS = 0.1
+
+COMMAND_HANDLERS: Mapping[type, Callable[[PostgresTransaction, Any], Any]] = {
+    Append: append,
+}
+
+
+class PostgresWriter:
+    """Runs on the committer's thread."""
+
+    def __init__(
+        self, connection_string: ConnectionString, *, quotas: QuotaLookup, commits: OperationStatistics
+    ) -> None:
+        self._connection_string = connection_string
+        self._connection: Connection | None = None
+        self._numbers = NamespaceNumbers()
+        self._quotas = quotas
+        self._commits = commits
+        self.listeners = Listeners()
+        self.publication = Publication()
+
+    def write(self, group: Sequence[PendingCommand]) -> None:
+        """Commit the group in as few transactions as its order allows, and complete every command."""
+        waiting = deque(group)
+        while waiting:
+            commands: list[PendingCommand] = []
+            can_include = CommandGroup().can_include
+            while waiting and can_include(waiting[0].command):
+                commands.append(waiting.popleft())
+            self._write_together(commands)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _write_together(self, commands: Sequence[PendingCommand]) -> None:
+        """Execute commands in one transaction, again after a conflict or a lost connection."""
+        deadline, conflicts = time.monotonic() + RETRY_SECONDS, 0
+        while unfinished := [pending for pending in commands if not pending.done]:
+            try:
+                with self._commits.measured():
+                    self._write_once(unfinished)
+            except SidecarError as error:
+                _refuse(unfinished, error)
+            except psycopg.Error as error:
+                self.close()
+                conflicts += isinstance(error, CONFLICTS)
+                is_retried = isinstance(error, CONFLICTS) and conflicts < MAX_TRIES
+                if is_lost(error) and time.monotonic() < deadline:
+                    time.sleep(RECONNECT_SECONDS)
+                elif not is_retried and len(unfinished) > 1 and not is_lost(error):
+                    self._write_apart(unfinished)
+                elif not is_retried:
+                    log.warning("a transaction was refused: %s", error)
+                    _refuse(unfinished, translate(error))
+
+    def _write_apart(self, commands: Sequence[PendingCommand]) -> None:
+        """Execute each command in a transaction of its own, so that one that fails spoils no other."""
+        for pending in commands:
+            self._write_together([pending])
+
+    def _write_once(self, commands: Sequence[PendingCommand]) -> None:
+        if self._connection is None:
+            self._connection = connect(self._connection_string)
+        targets = LockTargets()
+        for pending in commands:
+            targets.add_command(pending.command)
+        rows = lock(self._connection, self._numbers, targets)
+        transaction = PostgresTransaction(self._connection, rows, self._quotas)
+        for pending in commands:
+            self._handle(transaction, pending)
+        if transaction.has_changes:
+            self._commit(transaction)
+        else:
+            self._connection.execute("ROLLBACK")
+            _complete(transaction)
+
+    def _handle(self, transaction: PostgresTransaction, pending: PendingCommand) -> None:
+        try:
+            result = COMMAND_HANDLERS[type(pending.command)](transaction, pending.command)
+            transaction.results.append((pending, result))
+        except SidecarError as refusal:
+            pending.complete(error=refusal)
+        except psycopg.Error:
+            raise
+        except Exception as bug:  # commands carry callbacks of their callers: a failure there must not spoil the group
+            log.exception("a command failed")
+            pending.complete(error=bug)
+
+    def _commit(self, transaction: PostgresTransaction) -> None:
+        with self.publication.of(transaction.namespaces):
+            try:
+                transaction.commit()
+            except psycopg.Error as error:
+                self.close()
+                if not is_lost(error) or not resolve_commit(self._connection_string, transaction):
+                    raise
+            try:
+                self._notify(transaction)
+            finally:
+                # The transaction is durable, also if a listener fails.
+                _complete(transaction)
+
+    def _notify(self, transaction: PostgresTransaction) -> None:
+        if transaction.events:
+            self.listeners.notify_of_commit(transaction.events)
+        if self.listeners.has_log_listeners:
+            namespaces = {event.key.namespace for event in transaction.events} | transaction.logged_namespaces
+            self.listeners.notify_of_log(LogChanges(namespaces, transaction.erasures, _erases(transaction)))
+
+
+def _complete(transaction: PostgresTransaction) -> None:
+    for pending, result in transaction.results:
+        pending.complete(result)
+
+
+def _refuse(commands: Sequence[PendingCommand], error: SidecarError) -> None:
+    for pending in commands:
+        if not pending.done:
+            pending.complete(error=error)
+
+
+def _erases(transaction: PostgresTransaction) -> bool:
+    return any(isinstance(pending.command, ERASING_COMMANDS) for pending, _ in transaction.results)
