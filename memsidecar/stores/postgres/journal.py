@@ -9,6 +9,7 @@ from memsidecar.domain.session import Policy, SessionHead, SessionKey
 from memsidecar.stores.contract import (
     CommitListener,
     JournalStatistics,
+    JournalStats,
     LocatedMessage,
     LogListener,
     MessagePage,
@@ -23,6 +24,7 @@ from memsidecar.stores.postgres import namespaces, reader
 from memsidecar.stores.postgres.connection import ConnectionString, ReadPool, connect, translated
 from memsidecar.stores.postgres.migrations import check_version
 from memsidecar.stores.postgres.rows import find_head
+from memsidecar.stores.postgres.snapshot_reads import PostgresSnapshotReads
 from memsidecar.stores.postgres.writer import PostgresWriter
 
 log = logging.getLogger(__name__)
@@ -32,7 +34,7 @@ CONNECTIONS_BESIDE_READS = 2
 "The committer's, and that of the lease."
 
 
-class PostgresJournal:
+class PostgresJournal(PostgresSnapshotReads):
     """Implements `stores.contract.Journal` on a database that `memsidecar migrate` has prepared."""
 
     def __init__(
@@ -49,6 +51,7 @@ class PostgresJournal:
                 check_version(connection)
             self._writer = PostgresWriter(connection_string, quotas=quotas, commits=self.statistics.commits)
             opened.callback(self._writer.close)
+            self._publication = self._writer.publication
             pool = ReadPool(connection_string, connections - CONNECTIONS_BESIDE_READS, self.statistics.read_seconds)
             self._pool = opened.enter_context(closing(pool))
             sizes = self.statistics.group_commands
@@ -82,7 +85,7 @@ class PostgresJournal:
 
     def _wait_until_published(self, key: SessionKey, head: SessionHead | None) -> None:
         if head is not None:
-            self._writer.publication.wait_for(key.namespace, head.version)
+            self._publication.wait_for(key.namespace, head.version)
 
     def exchange_end(self, key: SessionKey, exchange: int) -> int:
         return self._pool.read(lambda connection: reader.read_exchange_end(connection, key, exchange))
@@ -90,25 +93,24 @@ class PostgresJournal:
     def scan(self, scope: Scope, before_lsn: int | None, limit: int) -> Sequence[LocatedMessage]:
         found = self._pool.read(lambda connection: reader.scan(connection, scope, before_lsn, limit))
         if found:
-            self._writer.publication.wait_for(scope.namespace, found[0].lsn)
+            self._publication.wait_for(scope.namespace, found[0].lsn)
         return found
 
     def sessions(self, query: SessionQuery) -> Sequence[SessionHead]:
         heads = self._pool.read(lambda connection: reader.read_sessions(connection, query))
         if heads:
-            self._writer.publication.wait_for(query.namespace, max(head.version for head in heads))
+            self._publication.wait_for(query.namespace, max(head.version for head in heads))
         return heads
 
     def default_policies(self) -> Mapping[str, Policy]:
         return self._pool.read(reader.read_default_policies)
 
-    def log_end(self, namespace: str) -> int:
-        lsn = self._pool.read(lambda connection: namespaces.read_lsn(connection, namespace))
-        self._writer.publication.wait_for(namespace, lsn)
-        return lsn
-
     def usage(self, namespace: str) -> Usage:
         return self._pool.read(lambda connection: namespaces.read_usage(connection, namespace))
+
+    def stats(self) -> JournalStats:
+        """Return no sizes: the database's own monitoring has them."""
+        return JournalStats()
 
     def close(self) -> None:
         self._opened.close()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cachetools import LRUCache
 from psycopg import Connection
@@ -25,7 +26,7 @@ UPDATE_NAMESPACE = """UPDATE namespaces SET
     sessions = sessions + %(sessions)s, messages = messages + %(messages)s, bytes = bytes + %(bytes)s
   WHERE number = %(number)s RETURNING lsn"""
 _READ_USAGE = "SELECT sessions, messages, bytes FROM namespaces WHERE name = %s"
-_READ_LSN = "SELECT lsn FROM namespaces WHERE name = %s"
+_FIND_ROW = "SELECT number, lsn FROM namespaces WHERE name = %s"
 _READ_LSNS = "SELECT name, lsn FROM namespaces WHERE lsn > 0"
 _NO_LIMIT = (1 << 63) - 1
 NOTHING = Usage()
@@ -110,9 +111,14 @@ def read_usage(connection: Connection, namespace: str) -> Usage:
     return Usage(*row) if row else Usage()
 
 
-def read_lsn(connection: Connection, namespace: str) -> int:
-    row = connection.execute(_READ_LSN, (namespace,)).fetchone()
-    return int(row[0]) if row else 0
+class NamespaceRow(NamedTuple):
+    number: int
+    lsn: int
+
+
+def find_row(connection: Connection, namespace: str) -> NamespaceRow | None:
+    row = connection.execute(_FIND_ROW, (namespace,)).fetchone()
+    return NamespaceRow(*row) if row else None
 
 
 def read_lsns(connection: Connection) -> Mapping[str, int]:

@@ -15,7 +15,10 @@ from memsidecar.stores.postgres.namespaces import NamespaceChanges
 
 
 class Publication:
-    """The commit that is under way, if there is one, with the namespaces that it changes. Thread-safe."""
+    """The commit that is under way, if there is one, with the namespaces that it changes. Thread-safe.
+
+    A lone commit at a time: the committer has one thread.
+    """
 
     def __init__(self) -> None:
         self._ended = Condition()

@@ -44,6 +44,10 @@ class VersionPair(NamedTuple):
     original: StoredMessage
     displayed: StoredMessage
 
+    @property
+    def is_shortened(self) -> bool:
+        return bool(self.displayed.flags & Flag.SHORTENED)
+
 
 def find_versions(connection: Connection, session: int, message_id: str) -> VersionPair | None:
     row = connection.execute(_FIND_VERSIONS, (session, message_id)).fetchone()

@@ -17,7 +17,20 @@ from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.quota import QuotaLookup
 from memsidecar.domain.statistics import OperationStatistics
 from memsidecar.stores.command_group import CommandGroup
-from memsidecar.stores.contract import ERASING_COMMANDS, Append, LogChanges, PendingCommand
+from memsidecar.stores.contract import (
+    ERASING_COMMANDS,
+    AddDeadLetter,
+    AdvanceWatermark,
+    Append,
+    Calibrate,
+    Claim,
+    LogChanges,
+    PendingCommand,
+    SetPolicy,
+    UpdateMessage,
+    UpdateWindow,
+    UpdateWindowExclusive,
+)
 from memsidecar.stores.listeners import Listeners
 from memsidecar.stores.postgres.append import append
 from memsidecar.stores.postgres.commit_outcome import resolve_commit
@@ -33,7 +46,15 @@ from memsidecar.stores.postgres.connection import (
 from memsidecar.stores.postgres.locks import LockTargets, lock
 from memsidecar.stores.postgres.namespaces import NamespaceNumbers
 from memsidecar.stores.postgres.publication import Publication
+from memsidecar.stores.postgres.session_commands import (
+    set_policy,
+    update_message,
+    update_window,
+    update_window_exclusive,
+)
+from memsidecar.stores.postgres.task_state import add_dead_letter, advance_watermark, calibrate
 from memsidecar.stores.postgres.transaction import PostgresTransaction
+from memsidecar.stores.session_commands import claim
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +62,14 @@ RECONNECT_SECONDS = 0.1
 
 COMMAND_HANDLERS: Mapping[type, Callable[[PostgresTransaction, Any], Any]] = {
     Append: append,
+    UpdateMessage: update_message,
+    UpdateWindow: update_window,
+    UpdateWindowExclusive: update_window_exclusive,
+    Claim: claim,
+    SetPolicy: set_policy,
+    Calibrate: calibrate,
+    AdvanceWatermark: advance_watermark,
+    AddDeadLetter: add_dead_letter,
 }
 
 

@@ -39,6 +39,7 @@ from memsidecar.stores.contract import (
     UpsertRecords,
 )
 from memsidecar.stores.listeners import Listeners
+from memsidecar.stores.session_commands import claim
 from memsidecar.stores.sqlite.append import append
 from memsidecar.stores.sqlite.connection import rolled_back, translate, translated
 from memsidecar.stores.sqlite.data_dir import Ballast, HighWaterMark
@@ -53,7 +54,6 @@ from memsidecar.stores.sqlite.rows import position_of
 from memsidecar.stores.sqlite.schema import id_hash
 from memsidecar.stores.sqlite.secure_delete import PendingPurge, PurgeQueue
 from memsidecar.stores.sqlite.session_commands import (
-    claim,
     set_policy,
     update_message,
     update_window,
