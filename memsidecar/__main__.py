@@ -33,6 +33,9 @@ class AssemblyModule(Protocol):
     def directory_findings(self, directory: Path) -> Sequence[Any]:
         """Check the surroundings of a data directory, on which a sidecar may run."""
 
+    def run_migrate(self, settings: Settings) -> int:
+        """Bring the schema of the database to the version of this sidecar."""
+
     def run_reindex(self, settings: Settings, progress: Callable[[str, int], Any]) -> int:
         """Rebuild the index, with a progress bar on standard error."""
 
@@ -102,7 +105,8 @@ def _run(name: str, settings: Settings) -> int:
         # Imported late: `serve` needs no library for terminals.
         progress_bar = import_module("memsidecar.cli.progress").progress_bar
         return assembly.run_reindex(settings, partial(progress_bar, shows_end=True))
-    return (assembly.run_doctor if name == "doctor" else assembly.run_serve)(settings)
+    commands = {"serve": assembly.run_serve, "doctor": assembly.run_doctor, "migrate": assembly.run_migrate}
+    return commands[name](settings)
 
 
 def _settings_command(name: str, text: str, *examples: str) -> Callable[[], click.Command]:
@@ -221,6 +225,15 @@ _COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
             "reindex",
             "Rebuild the index from the journal while no sidecar runs on it.",
             "memsidecar reindex --data-dir /var/lib/memsidecar",
+        ),
+    ),
+    "migrate": (
+        "Prepare the database of journal = postgres for this version.",
+        _settings_command(
+            "migrate",
+            "Bring the schema of the database to the version of this sidecar.\n\nA sidecar never changes the schema: "
+            "without this it does not start. Sidecars of the version before may run meanwhile.",
+            "memsidecar migrate --postgres-url-file /run/secrets/postgres-url",
         ),
     ),
 }

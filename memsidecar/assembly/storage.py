@@ -4,10 +4,11 @@ import logging
 import os
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from importlib import import_module
-from typing import cast
+from importlib.util import find_spec
+from typing import Protocol, cast
 
 from memsidecar.api.page_tokens import KEY_BYTES
 from memsidecar.assembly.components import embedders
@@ -31,6 +32,16 @@ TEMPORARY_FOLDER = "index.tmp"
 PAGE_KEY_FILE = "page.key"
 
 
+class PostgresModule(Protocol):
+    """The functions of `memsidecar.assembly.postgres`."""
+
+    def open_postgres(self, settings: Settings, quotas: QuotaLookup) -> Journal: ...
+
+    def migrate_database(self, settings: Settings) -> None: ...
+
+    def examine_database(self, settings: Settings) -> Sequence[str]: ...
+
+
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
 "Opens a progress bar with a title and a total. Its value advances the bar."
 
@@ -39,6 +50,8 @@ def open_journal(settings: Settings, quotas: QuotaLookup = no_quotas) -> Journal
     if settings.journal == "volatile":
         log.warning("the journal is volatile: everything is forgotten at exit")
         return VolatileJournal(quotas=quotas)
+    if settings.journal == "postgres":
+        return _postgres().open_postgres(settings, quotas)
     return SqliteJournal(
         settings.data_dir,
         read_connections=settings.read_threads + 1,
@@ -48,6 +61,13 @@ def open_journal(settings: Settings, quotas: QuotaLookup = no_quotas) -> Journal
         on_fatal=_exit_at_once,
         quotas=quotas,
     )
+
+
+def _postgres() -> PostgresModule:
+    """Import the driver of PostgreSQL, which is an optional dependency."""
+    if find_spec("psycopg") is None:
+        raise StartRefused("journal = postgres needs psycopg: pip install 'memsidecar[postgres]'")
+    return cast(PostgresModule, import_module("memsidecar.assembly.postgres"))
 
 
 def page_key(settings: Settings) -> bytes:
@@ -119,12 +139,20 @@ def drop_unused_index(settings: Settings) -> None:
 
 
 def run_doctor(settings: Settings) -> int:
-    """Examine the data directory and return the exit code: 0 if it has no damage."""
-    findings = examine(settings.data_dir)
+    """Examine the data directory, or the database, and return the exit code: 0 if it has no damage."""
+    is_postgres = settings.postgres_url_file is not None
+    findings = _postgres().examine_database(settings) if is_postgres else examine(settings.data_dir)
     for finding in findings:
         print(finding)
-    print(f"{settings.data_dir}: {'damaged' if findings else 'whole'}")
+    place = "the database" if is_postgres else settings.data_dir
+    print(f"{place}: {'damaged' if findings else 'whole'}")
     return 1 if findings else 0
+
+
+def run_migrate(settings: Settings) -> int:
+    """Bring the schema of the database to the version of this sidecar, and return the exit code."""
+    _postgres().migrate_database(settings)
+    return 0
 
 
 def run_reindex(settings: Settings, progress: Progress) -> int:

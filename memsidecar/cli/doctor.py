@@ -30,7 +30,8 @@ It checks the connection, the versions, the clocks, the health of each layer, se
 this machine the configuration and the data directory. The exit code is 1 if there is a fault.
 
 With --data-dir and without --address it checks the journal of that directory in place of a sidecar: every page and
-checksum. No sidecar may run on it."""
+checksum. No sidecar may run on it. With --postgres-url-file and without --address it checks the journal in that
+database, on which a sidecar may run."""
 EXAMPLES = (
     "memsidecar doctor",
     "memsidecar doctor --address 127.0.0.1:7600 --data-dir memsidecar-data",
@@ -44,7 +45,7 @@ class LocalChecks:
     """The checks of files that only a package above this one can make."""
 
     examine: Callable[[Settings], int]
-    "Examines a data directory on which no sidecar runs, prints, and returns the exit code."
+    "Examines a data directory on which no sidecar runs, or a database, prints, and returns the exit code."
     inspect: Callable[[Path], Sequence[Diagnosis]]
     "Checks the surroundings of a data directory, on which a sidecar may run."
 
@@ -53,7 +54,7 @@ def doctor_command(checks: LocalChecks) -> click.Command:
     @JSON_OPTION
     @with_client_flags(namespace="Check the index of this namespace.", default_timeout=10.0)
     def call(flags: ClientFlags, is_json: bool | None, **given: Any) -> int:
-        if given["data_dir"] is not None and flags.address is None:
+        if flags.address is None and (given["data_dir"] is not None or given["postgres_url_file"] is not None):
             return checks.examine(settings_of(given))
         return _report(Output(is_json), _findings(checks, flags, given))
 

@@ -14,12 +14,14 @@ from memsidecar.settings.schema import Settings
 from memsidecar.settings.types import expectation, format_value, metavar
 
 _LOG_SETTINGS = ("log_format", "log_level")
-_REINDEX_SETTINGS = ("data_dir", *_LOG_SETTINGS, "index_cache_bytes", "vector_index_messages")
+_POSTGRES_SETTINGS = ("journal", "postgres_url_file")
+_REINDEX_SETTINGS = ("data_dir", *_POSTGRES_SETTINGS, *_LOG_SETTINGS, "index_cache_bytes", "vector_index_messages")
 
 # For each command the settings that are its flags.
 COMMAND_SETTINGS: dict[str, tuple[str, ...]] = {
     "serve": SETTING_NAMES,
-    "doctor": ("data_dir", *_LOG_SETTINGS),
+    "doctor": ("data_dir", *_POSTGRES_SETTINGS, *_LOG_SETTINGS),
+    "migrate": ("postgres_url_file", *_LOG_SETTINGS),
     "reindex": tuple(name for name in SETTING_NAMES if name in _REINDEX_SETTINGS or name.startswith("embedder")),
 }
 

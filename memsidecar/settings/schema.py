@@ -1,4 +1,4 @@
-"""Settings of the server, storage and working memory, and the class that holds all settings.
+"""Settings of the server and working memory, and the class that holds all settings.
 
 The description under a setting is its only documentation: `memsidecar serve --help`, `memsidecar settings` and
 docs/settings.md are generated from it.
@@ -6,7 +6,6 @@ docs/settings.md are generated from it.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
@@ -17,14 +16,13 @@ from memsidecar.settings.access import AccessSettings
 from memsidecar.settings.context import ContextSettings
 from memsidecar.settings.retention import RetentionSettings
 from memsidecar.settings.retrieval import LanguageSettings, RetrievalSettings
+from memsidecar.settings.storage import StorageSettings
 from memsidecar.settings.types import (
     Bytes,
     Calls,
-    Directory,
     HostNames,
     ListenAddress,
     Messages,
-    Milliseconds,
     OptionalAddress,
     Seconds,
     Share,
@@ -36,7 +34,9 @@ from memsidecar.settings.types import (
 )
 
 
-class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSettings, RetrievalSettings):
+class Settings(
+    AccessSettings, ContextSettings, LanguageSettings, RetentionSettings, RetrievalSettings, StorageSettings
+):
     """All settings of one sidecar. Frozen: no setting changes while the server runs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,17 +62,6 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSetti
         description="Host names by which HTTP clients address the sidecar, besides localhost and IP addresses. Without "
         "an access file, a request with another Host header is refused, because a web page could have caused it.",
     )
-    data_dir: Directory = Field(
-        default=Path("memsidecar-data"),
-        description="Directory of the journal and of everything that is rebuilt from it. One process at a time; a "
-        "relative path starts at the working directory.",
-    )
-    journal: Literal["sqlite", "volatile"] = Field(
-        default="sqlite",
-        description="Storage of messages: sqlite on disk, which survives power loss, or volatile in RAM, which is "
-        "lost at exit and is meant for tests.",
-    )
-
     log_format: Literal["text", "json"] = Field(
         default="text",
         description="Format of the log on standard error: text for a person, json for a collector. One line a record.",
@@ -193,28 +182,6 @@ class Settings(AccessSettings, ContextSettings, LanguageSettings, RetentionSetti
         ge=1,
         le=1_000_000,
         description="Maximum messages of one session in RAM, so that one long session does not evict all others.",
-    )
-
-    commit_delay_ms: Milliseconds = Field(
-        default=4.0,
-        ge=0,
-        le=1000,
-        description="Maximum delay in milliseconds between two commits, so that a group fills and shares one fsync. A "
-        "single client never waits. 0: no delay.",
-    )
-    wal_checkpoint_bytes: Bytes = Field(
-        default=4 * MIB,
-        ge=64 * KIB,
-        le=1 * GIB,
-        description="Size in bytes of the write-ahead log at which it is checkpointed. Smaller keeps reads fast and "
-        "the file small, larger writes less.",
-    )
-    ballast_bytes: Bytes = Field(
-        default=8 * MIB,
-        ge=0,
-        le=1 * GIB,
-        description="Size in bytes of a ballast file, at most half of the free space. It is deleted when the disk is "
-        "full, so that erasing, which must write first, still works. Use twice wal_checkpoint_bytes. 0: none.",
     )
 
     tokenizer: Tokenizer = Field(

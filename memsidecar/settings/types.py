@@ -101,6 +101,7 @@ Share = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("a share", "SHAR
 Messages = Annotated[int, _NUMBER, ValueKind("a whole number of messages", "MESSAGES")]
 Tokens = Annotated[int, _NUMBER, ValueKind("a whole number of tokens", "TOKENS")]
 Calls = Annotated[int, _NUMBER, ValueKind("a whole number of calls", "CALLS")]
+Connections = Annotated[int, _NUMBER, ValueKind("a whole number of connections", "CONNECTIONS")]
 Rate = Annotated[float, _NUMBER, AllowInfNan(False), ValueKind("calls a second", "RATE")]
 Requests = Annotated[int, _NUMBER, ValueKind("a whole number of requests", "REQUESTS")]
 Streams = Annotated[int, _NUMBER, ValueKind("a whole number of streams", "STREAMS")]

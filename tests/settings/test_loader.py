@@ -114,7 +114,7 @@ def test_variables_of_others_are_ignored() -> None:
 def test_all_problems_are_reported_at_once() -> None:
     message = problems({"listen": "nowhere"}, {"MEMSIDECAR_JOURNAL": "paper", "MEMSIDECAR_READ_THREADS": "many"})
     assert "--listen = 'nowhere'" in message
-    assert "MEMSIDECAR_JOURNAL = 'paper': expected one of sqlite, volatile" in message
+    assert "MEMSIDECAR_JOURNAL = 'paper': expected one of sqlite, postgres, volatile" in message
     assert "MEMSIDECAR_READ_THREADS = 'many': expected a whole number of threads, from 1 up to 256" in message
 
 

@@ -90,6 +90,7 @@ def read_page(
     namespace_name: str,
     after_lsn: int,
     limit: int,
+    *,
     log_filter: LogFilter | None,
     max_message_bytes: int,
 ) -> Sequence[LogEntry]:

@@ -22,6 +22,7 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.group_commit import Committer
 from memsidecar.stores.postgres import namespaces, reader
 from memsidecar.stores.postgres.connection import ConnectionString, ReadPool, connect, translated
+from memsidecar.stores.postgres.leases import SidecarLease
 from memsidecar.stores.postgres.migrations import check_version
 from memsidecar.stores.postgres.rows import find_head
 from memsidecar.stores.postgres.snapshot_reads import PostgresSnapshotReads
@@ -44,12 +45,15 @@ class PostgresJournal(PostgresSnapshotReads):
         connections: int = 10,
         max_commit_delay_seconds: float = 0.004,
         quotas: QuotaLookup = no_quotas,
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self.statistics = JournalStatistics()
         with ExitStack() as opened:
+            opened.callback(on_close)
             with translated(), closing(connect(connection_string)) as connection:
                 check_version(connection)
-            self._writer = PostgresWriter(connection_string, quotas=quotas, commits=self.statistics.commits)
+            lease = opened.enter_context(closing(SidecarLease(connection_string)))
+            self._writer = PostgresWriter(connection_string, lease, quotas=quotas, commits=self.statistics.commits)
             opened.callback(self._writer.close)
             self._publication = self._writer.publication
             pool = ReadPool(connection_string, connections - CONNECTIONS_BESIDE_READS, self.statistics.read_seconds)

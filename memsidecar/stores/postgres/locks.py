@@ -11,6 +11,7 @@ from typing import Any
 
 from psycopg import Connection
 
+from memsidecar.domain.errors import JournalUnavailable
 from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.stores.append_batch import ExistingMessage
 from memsidecar.stores.contract import (
@@ -30,6 +31,7 @@ from memsidecar.stores.contract import (
     PutDocument,
     UpsertRecords,
 )
+from memsidecar.stores.postgres.leases import FENCE
 from memsidecar.stores.postgres.namespaces import READ_NAMESPACES, NamespaceChanges, NamespaceNumbers
 from memsidecar.stores.postgres.rows import HEADS
 from memsidecar.stores.session_rows import head_of
@@ -129,7 +131,7 @@ class LockedRows:
     existing: dict[tuple[int, str], ExistingMessage]
 
 
-def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets) -> LockedRows:
+def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets, fence: Sequence[Any]) -> LockedRows:
     """Begin a transaction, lock what the commands change, and read it: one round trip.
 
     What is read comes by statements of their own. Each has a snapshot that is newer than the locks before it.
@@ -137,6 +139,7 @@ def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets
     known = numbers.resolve(connection, targets.namespaces)
     with connection.pipeline():
         connection.execute("BEGIN")
+        lease = connection.execute(FENCE, fence)
         lock_owners(connection, known, targets.owners)
         keys = _key_columns(known, targets.sessions)
         connection.execute(_LOCK_SESSIONS, keys)
@@ -145,6 +148,8 @@ def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets
         heads = connection.execute(_READ_HEADS, keys)
         new_row_ids = connection.execute(_NEW_ROW_IDS, ([key.namespace for key in targets.sessions], *keys))
         existing = connection.execute(_FIND_EXISTING, _id_columns(known, targets.message_ids))
+    if not lease.rowcount:
+        raise JournalUnavailable("another sidecar has taken the database over; nothing was changed")
     return LockedRows(
         transaction_id=transaction_id.fetchall()[0][0],
         namespaces={row[0]: NamespaceChanges.of_row(*row) for row in namespaces},

@@ -52,7 +52,9 @@ class PostgresSnapshotReads(ABC):
         max_message_bytes: int = ANY_SIZE,
     ) -> LogEntries:
         entries = self._pool.read_snapshot(
-            lambda snapshot: change_feed.read_page(snapshot, namespace, after_lsn, limit, log_filter, max_message_bytes)
+            lambda snapshot: change_feed.read_page(
+                snapshot, namespace, after_lsn, limit, log_filter=log_filter, max_message_bytes=max_message_bytes
+            )
         )
         if entries:
             self._publication.wait_for(namespace, entries[-1].lsn)

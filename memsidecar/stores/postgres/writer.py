@@ -43,6 +43,7 @@ from memsidecar.stores.postgres.connection import (
     is_lost,
     translate,
 )
+from memsidecar.stores.postgres.leases import SidecarLease
 from memsidecar.stores.postgres.locks import LockTargets, lock
 from memsidecar.stores.postgres.namespaces import NamespaceNumbers
 from memsidecar.stores.postgres.publication import Publication
@@ -77,9 +78,15 @@ class PostgresWriter:
     """Runs on the committer's thread."""
 
     def __init__(
-        self, connection_string: ConnectionString, *, quotas: QuotaLookup, commits: OperationStatistics
+        self,
+        connection_string: ConnectionString,
+        lease: SidecarLease,
+        *,
+        quotas: QuotaLookup,
+        commits: OperationStatistics,
     ) -> None:
         self._connection_string = connection_string
+        self._lease = lease
         self._connection: Connection | None = None
         self._numbers = NamespaceNumbers()
         self._quotas = quotas
@@ -110,6 +117,7 @@ class PostgresWriter:
                 with self._commits.measured():
                     self._write_once(unfinished)
             except SidecarError as error:
+                self.close()
                 _refuse(unfinished, error)
             except psycopg.Error as error:
                 self.close()
@@ -134,7 +142,7 @@ class PostgresWriter:
         targets = LockTargets()
         for pending in commands:
             targets.add_command(pending.command)
-        rows = lock(self._connection, self._numbers, targets)
+        rows = lock(self._connection, self._numbers, targets, self._lease.fence)
         transaction = PostgresTransaction(self._connection, rows, self._quotas)
         for pending in commands:
             self._handle(transaction, pending)
