@@ -1,12 +1,14 @@
 """Reads of an export: sessions, records, messages and documents as of a position, in pages of bounded size."""
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.session import SessionHead, SessionKey
+from memsidecar.stores.archive_pages import MAX_PAGE_ITEMS, MAX_PAGE_ROWS, bounded_page, message_item, record_item
 from memsidecar.stores.contract import (
     ArchivedMessage,
     ArchivedRecord,
@@ -21,11 +23,6 @@ from memsidecar.stores.session_rows import head_of
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.documents import read_version
 from memsidecar.stores.sqlite.record_rows import RecordLocation, RecordRow
-
-MAX_PAGE_BYTES = 1 << 20
-MAX_PAGE_ITEMS = 256
-MAX_PAGE_ROWS = 8_192
-"Rows of all namespaces that one page may walk over."
 
 _POSITION = """SELECT (SELECT coalesce(max(lsn), 0) FROM log),
   (SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'sessions'),
@@ -105,16 +102,14 @@ def read_records(
 ) -> ArchivePage:
     end = min(position.record, after + MAX_PAGE_ROWS + 1)
     found = connection.execute(_RECORDS, _Request(scope, position).parameters(after=after, end=end))
-    items: list[ArchivedRecord] = []
-    size = 0
-    for row in found:
-        location, columns, owner = RecordLocation._make(row[:4]), row[4:11], Owner._make(row[11:])
-        record = RecordRow(location, *columns).record(path)
-        items.append(ArchivedRecord(location.row_id, owner, RecordKind(location.kind), record))
-        size += len(record.body)
-        if len(items) == MAX_PAGE_ITEMS or size > MAX_PAGE_BYTES:
-            return ArchivePage(items, location.row_id)
-    return ArchivePage(items, end - 1 if end < position.record else None)
+    records = (record_item(_archived_record(row, path)) for row in found)
+    return bounded_page(records, end - 1 if end < position.record else None)
+
+
+def _archived_record(row: Sequence[Any], path: Path) -> ArchivedRecord:
+    location, columns, owner = RecordLocation._make(row[:4]), row[4:11], Owner._make(row[11:])
+    record = RecordRow(location, *columns).record(path)
+    return ArchivedRecord(location.row_id, owner, RecordKind(location.kind), record)
 
 
 def read_messages(
@@ -123,15 +118,9 @@ def read_messages(
     one_session = bool(scope.session_id)
     end = position.lsn if one_session else min(position.lsn, after_lsn + MAX_PAGE_ROWS)
     query = _MESSAGES_OF_SESSION if one_session else _MESSAGES_OF_LOG
-    items: list[ArchivedMessage] = []
-    size = 0
-    for row in connection.execute(query, _Request(scope, position).parameters(after=after_lsn, end=end)):
-        message = _archived_message(row, path)
-        items.append(message)
-        size += len(message.original.body) + len(message.displayed.body if message.displayed else b"")
-        if len(items) == MAX_PAGE_ITEMS or size > MAX_PAGE_BYTES:
-            return ArchivePage(items, message.lsn)
-    return ArchivePage(items, end if end < position.lsn else None)
+    found = connection.execute(query, _Request(scope, position).parameters(after=after_lsn, end=end))
+    messages = (message_item(_archived_message(row, path)) for row in found)
+    return bounded_page(messages, end if end < position.lsn else None)
 
 
 def _archived_message(row: Any, path: Path) -> ArchivedMessage:

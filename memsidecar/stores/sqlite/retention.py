@@ -2,12 +2,12 @@
 
 import json
 import sqlite3
-from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 
 from memsidecar.domain.session import SessionHead
 from memsidecar.stores.contract import ExpiredMessages, ExpiryQuery, Owner, Record, RecordKind, StoredDocument
+from memsidecar.stores.expiry import BEGINNING, expired_page, expiry_bound, find_age_boundary, message_boundary
 from memsidecar.stores.session_rows import head_of
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.documents import list_documents_between
@@ -28,7 +28,6 @@ _OLDEST_KEPT_RECORD = """SELECT time_us, id FROM records
   WHERE namespace = ? AND user_id = ? AND session_id = ? AND kind = ? ORDER BY time_us DESC, id DESC LIMIT 1 OFFSET ?"""
 _OLDEST_KEPT_DOCUMENT = """SELECT create_time_us, id FROM documents
   WHERE namespace = ? AND user_id = ? AND session_id = ? ORDER BY create_time_us DESC, id DESC LIMIT 1 OFFSET ?"""
-_BEGINNING = (-(1 << 63), "")
 # One owner for each query: a DISTINCT would read all their rows.
 _NEXT_OWNER = """SELECT namespace, user_id, session_id FROM {table}
   WHERE (namespace, session_id, user_id) > (?, ?, ?) ORDER BY namespace, session_id, user_id LIMIT 1"""
@@ -40,37 +39,29 @@ def find_sessions_after(connection: sqlite3.Connection, row_id: int, limit: int)
 
 
 def find_boundary(connection: sqlite3.Connection, session: int, query: ExpiryQuery) -> int:
-    boundary = 0
-    if query.keep:
-        kept = connection.execute(_OLDEST_KEPT, (session, query.keep - 1)).fetchone()
-        boundary = int(kept[0]) if kept else 0
-    if query.cutoff_us is not None:
-        boundary = max(boundary, _age_boundary(connection, session, query.cutoff_us))
-    return boundary
+    kept = connection.execute(_OLDEST_KEPT, (session, query.keep - 1)).fetchone() if query.keep else None
+    return message_boundary(
+        query, kept[0] if kept else 0, lambda cutoff_us: _age_boundary(connection, session, cutoff_us)
+    )
 
 
 def _age_boundary(connection: sqlite3.Connection, session: int, cutoff_us: int) -> int:
-    """Find the first message of at least this time by bisection, most often after two reads."""
-
     def commit_time_up_to(sequence: int) -> int:
         row = connection.execute(_COMMIT_TIME_UP_TO, (session, sequence)).fetchone()
         return int(row[0]) if row else 0
 
     (last,) = connection.execute(_LAST_SEQUENCE, (session,)).fetchone()
-    if last is None:
-        return 0
-    return 1 + bisect_left(range(1, last + 1), cutoff_us, key=commit_time_up_to)
+    return find_age_boundary(last or 0, cutoff_us, commit_time_up_to)
 
 
 def find_expired_messages(
     connection: sqlite3.Connection, session: int, boundary: int, after: int, limit: int
 ) -> ExpiredMessages:
+    def find_exchanges(exchanges: Sequence[int]) -> Sequence[int]:
+        return [sequence for (sequence,) in connection.execute(_EXCHANGES, (session, json.dumps(exchanges)))]
+
     parameters = {"session": session, "after": after, "boundary": boundary, "limit": limit}
-    found = connection.execute(_EXPIRED, parameters).fetchall()
-    exchanges = sorted({exchange for _, exchange in found if exchange})
-    parts = connection.execute(_EXCHANGES, (session, json.dumps(exchanges))).fetchall() if exchanges else []
-    sequences = {sequence for sequence, _ in found} | {sequence for (sequence,) in parts}
-    return ExpiredMessages(sorted(sequences), found[-1][0] if len(found) == limit else 0)
+    return expired_page(connection.execute(_EXPIRED, parameters).fetchall(), find_exchanges, limit)
 
 
 def find_owners(connection: sqlite3.Connection, table: str, after: Owner | None, limit: int) -> Sequence[Owner]:
@@ -87,25 +78,18 @@ def find_expired_records(
     connection: sqlite3.Connection, owner: Owner, kind: RecordKind, query: ExpiryQuery, path: Path
 ) -> Sequence[Record]:
     kept = connection.execute(_OLDEST_KEPT_RECORD, (*owner, kind, query.keep - 1)).fetchone() if query.keep else None
-    if (bound := _bound(query, kept)) is None:
+    if (bound := expiry_bound(query, kept)) is None:
         return []
-    return list_records_between(connection, owner, kind, (query.after or _BEGINNING, bound), query.limit, path=path)
+    return list_records_between(connection, owner, kind, (query.after or BEGINNING, bound), query.limit, path=path)
 
 
 def find_expired_documents(
     connection: sqlite3.Connection, owner: Owner, query: ExpiryQuery, path: Path
 ) -> Sequence[StoredDocument]:
     kept = connection.execute(_OLDEST_KEPT_DOCUMENT, (*owner, query.keep - 1)).fetchone() if query.keep else None
-    if (bound := _bound(query, kept)) is None:
+    if (bound := expiry_bound(query, kept)) is None:
         return []
-    return list_documents_between(connection, owner, (query.after or _BEGINNING, bound), query.limit, path)
-
-
-def _bound(query: ExpiryQuery, oldest_kept: tuple[int, str] | None) -> tuple[int, str] | None:
-    """Return the place (time, id) before which items exceed the limits; None if none does."""
-    bounds = [oldest_kept] if oldest_kept else []
-    bounds += [(query.cutoff_us, "")] if query.cutoff_us is not None else []
-    return max(bounds, default=None)
+    return list_documents_between(connection, owner, (query.after or BEGINNING, bound), query.limit, path)
 
 
 def has_retention_policies(connection: sqlite3.Connection) -> bool:
