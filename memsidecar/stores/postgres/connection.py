@@ -133,5 +133,5 @@ class ReadPool:
                 self._seconds.observe(time.perf_counter() - start)
                 return result
             except psycopg.Error as error:
-                if not is_lost(error) or isinstance(error, PoolTimeout) or time.monotonic() > deadline:
+                if not is_lost(error) or isinstance(error, (PoolClosed, PoolTimeout)) or time.monotonic() > deadline:
                     raise translate(error) from error
