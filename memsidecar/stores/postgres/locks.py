@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from psycopg import Connection
+from psycopg import Connection, Cursor, errors
 
 from memsidecar.domain.errors import JournalUnavailable
 from memsidecar.domain.session import SessionHead, SessionKey
@@ -22,7 +22,10 @@ from memsidecar.stores.contract import (
     Command,
     DeleteDocument,
     DeleteRecord,
+    Erase,
     EraseUser,
+    ExpireMessages,
+    ForgetMessages,
     ImportDocument,
     ImportMessages,
     ImportRecords,
@@ -32,19 +35,24 @@ from memsidecar.stores.contract import (
     UpsertRecords,
 )
 from memsidecar.stores.postgres.leases import FENCE
-from memsidecar.stores.postgres.namespaces import READ_NAMESPACES, NamespaceChanges, NamespaceNumbers
+from memsidecar.stores.postgres.namespaces import (
+    LOCK_NAMESPACES,
+    READ_NAMESPACES,
+    NamespaceChanges,
+    NamespaceNumbers,
+)
 from memsidecar.stores.postgres.rows import HEADS
 from memsidecar.stores.session_rows import head_of
 
 _ADD_OWNERS = """INSERT INTO owners(namespace, user_id, session_id)
   SELECT * FROM unnest(%b::bigint[], %b::text[], %b::text[]) AS o(namespace, user_id, session_id)
   ORDER BY namespace, session_id COLLATE "C", user_id COLLATE "C" ON CONFLICT DO NOTHING"""
-_LOCK_OWNERS = """SELECT FROM owners o
+_LOCK_OWNERS = """SELECT o.row_id FROM owners o
   JOIN unnest(%b::bigint[], %b::text[], %b::text[]) AS k(namespace, user_id, session_id)
   USING(namespace, user_id, session_id) ORDER BY o.namespace, o.session_id, o.user_id FOR NO KEY UPDATE OF o"""
 _OF_KEYS = """sessions s JOIN unnest(%b::bigint[], %b::text[]) AS k(namespace, session_id)
   ON s.namespace = k.namespace AND s.session_id = k.session_id"""
-_LOCK_SESSIONS = f"SELECT FROM {_OF_KEYS} ORDER BY s.row_id FOR NO KEY UPDATE OF s"
+_LOCK_SESSIONS = f"SELECT s.row_id FROM {_OF_KEYS} ORDER BY s.row_id FOR NO KEY UPDATE OF s"
 _READ_HEADS = f"""{HEADS} JOIN unnest(%b::bigint[], %b::text[]) AS k(namespace, session_id)
   ON s.namespace = k.namespace AND s.session_id = k.session_id"""
 _NEW_ROW_IDS = """SELECT k.name, k.session_id, nextval('session_row_ids')
@@ -57,16 +65,35 @@ _FIND_EXISTING = """SELECT m.session, m.id, m.sequence, m.tokens, m.fingerprint
 _TRANSACTION_ID = "SELECT pg_current_xact_id()::text"
 
 
+# Erasures remove what others may be adding; imports must not add what an erasure is removing.
+_EXCLUSIVE = (
+    Erase,
+    EraseUser,
+    ForgetMessages,
+    ExpireMessages,
+    ImportSession,
+    ImportMessages,
+    ImportRecords,
+    ImportDocument,
+)
+
+
+class TargetsChanged(errors.SerializationFailure):
+    """What a transaction is to change was replaced before its locks were taken. The transaction begins again."""
+
+
 @dataclass(slots=True)
 class LockTargets:
-    """What the commands of a group read and change."""
+    """What the commands of a group read and change. `exclusive` locks their namespaces from the beginning."""
 
     namespaces: set[str] = field(default_factory=set)
     owners: set[Owner] = field(default_factory=set)
     sessions: set[SessionKey] = field(default_factory=set)
     message_ids: set[tuple[SessionKey, str]] = field(default_factory=set)
+    exclusive: bool = False
 
     def add_command(self, command: Command) -> None:
+        self.exclusive = self.exclusive or isinstance(command, _EXCLUSIVE)
         _TARGETS.get(type(command), LockTargets._add_key)(self, command)
 
     def add_session(self, key: SessionKey) -> None:
@@ -125,6 +152,7 @@ class LockedRows:
     """What a transaction read after it took its locks. `transaction_id` names it after a lost answer."""
 
     transaction_id: str
+    targets: LockTargets
     namespaces: Mapping[str, NamespaceChanges]
     heads: dict[SessionKey, SessionHead | None]
     new_row_ids: Mapping[SessionKey, int]
@@ -140,9 +168,11 @@ def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets
     with connection.pipeline():
         connection.execute("BEGIN")
         lease = connection.execute(FENCE, fence)
-        lock_owners(connection, known, targets.owners)
+        owners = _lock_owners(connection, known, targets.owners)
         keys = _key_columns(known, targets.sessions)
-        connection.execute(_LOCK_SESSIONS, keys)
+        sessions = connection.execute(_LOCK_SESSIONS, keys)
+        if targets.exclusive:
+            connection.execute(LOCK_NAMESPACES, (list(known.values()),))
         transaction_id = connection.execute(_TRANSACTION_ID)
         namespaces = connection.execute(READ_NAMESPACES, (list(known.values()),))
         heads = connection.execute(_READ_HEADS, keys)
@@ -150,25 +180,33 @@ def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets
         existing = connection.execute(_FIND_EXISTING, _id_columns(known, targets.message_ids))
     if not lease.rowcount:
         raise JournalUnavailable("another sidecar has taken the database over; nothing was changed")
+    found = [head_of(row) for row in heads]
+    locked = {row_id for (row_id,) in sessions}
+    if (owners is not None and owners.rowcount < len(targets.owners)) or not locked.issuperset(
+        head.row_id for head in found
+    ):
+        raise TargetsChanged("an owner was erased, or a session created")
     return LockedRows(
         transaction_id=transaction_id.fetchall()[0][0],
+        targets=targets,
         namespaces={row[0]: NamespaceChanges.of_row(*row) for row in namespaces},
-        heads=dict.fromkeys(targets.sessions) | {head.key: head for head in map(head_of, heads)},
+        heads=dict.fromkeys(targets.sessions) | {head.key: head for head in found},
         new_row_ids={SessionKey(name, session_id): row_id for name, session_id, row_id in new_row_ids},
         existing={(session, name): ExistingMessage(*columns) for session, name, *columns in existing},
     )
 
 
-def lock_owners(connection: Connection, numbers: Mapping[str, int], owners: Collection[Owner]) -> None:
+def _lock_owners(connection: Connection, numbers: Mapping[str, int], owners: Collection[Owner]) -> Cursor | None:
     """Lock the rows of owners; an owner without a row gets one."""
-    if owners:
-        columns = [
-            [numbers[owner.namespace] for owner in owners],
-            [owner.user_id for owner in owners],
-            [owner.session_id for owner in owners],
-        ]
-        connection.execute(_ADD_OWNERS, columns)
-        connection.execute(_LOCK_OWNERS, columns)
+    if not owners:
+        return None
+    columns = [
+        [numbers[owner.namespace] for owner in owners],
+        [owner.user_id for owner in owners],
+        [owner.session_id for owner in owners],
+    ]
+    connection.execute(_ADD_OWNERS, columns)
+    return connection.execute(_LOCK_OWNERS, columns)
 
 
 def _key_columns(numbers: Mapping[str, int], keys: Iterable[SessionKey]) -> Sequence[list[Any]]:

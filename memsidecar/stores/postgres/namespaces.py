@@ -11,6 +11,7 @@ from memsidecar.domain.quota import NO_QUOTA, Quota, QuotaLookup, Usage
 
 MAX_CACHED_NUMBERS = 65_536
 
+NUMBER = "(SELECT number FROM namespaces WHERE name = %s)"
 _FIND = "SELECT name, number FROM namespaces WHERE name = ANY(%s)"
 _CREATE = """INSERT INTO namespaces(name) SELECT name FROM unnest(%s::text[]) AS name ORDER BY name
   ON CONFLICT(name) DO NOTHING"""

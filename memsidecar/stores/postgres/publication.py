@@ -23,6 +23,7 @@ class Publication:
     def __init__(self) -> None:
         self._ended = Condition()
         self._first_lsns: dict[str, int] = {}
+        self._count = 0
 
     @contextmanager
     def of(self, namespaces: Sequence[NamespaceChanges]) -> Iterator[None]:
@@ -34,7 +35,15 @@ class Publication:
         finally:
             with self._ended:
                 self._first_lsns = {}
+                self._count += 1
                 self._ended.notify_all()
+
+    def wait_for_current(self, namespace: str) -> None:
+        """Wait until all that a read may have seen of a namespace is published: the commit that is under way."""
+        with self._ended:
+            count = self._count
+            if namespace in self._first_lsns:
+                self._ended.wait_for(lambda: self._count > count)
 
     def wait_for(self, namespace: str, lsn: int) -> None:
         """Wait until what a read saw of a namespace, up to an lsn, is published."""

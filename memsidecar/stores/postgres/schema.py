@@ -16,6 +16,8 @@ shows a shortened version. `commit_us` is when it was committed; clients choose 
 A session's `row_id` changes when the session is cleared: its messages are then unreachable at once, and
 `erased_sessions` has the old row id until they are deleted.
 
+The chunks of a deleted document stay until they are deleted, too; `erased_documents` has its row id until then.
+
 `owners` has a row for each owner of documents and records. It is the lock of what the owner owns.
 
 No foreign keys: each would lock a row that all writers update. No index on `version` or `last_active_us`: with one, an
@@ -96,6 +98,7 @@ CREATE TABLE chunks(
   document bigint NOT NULL, place bigint NOT NULL, text bytea NOT NULL, tokens bigint NOT NULL,
   PRIMARY KEY(document, place)
 );
+CREATE TABLE erased_documents(row_id bigint PRIMARY KEY);
 CREATE TABLE tombstones(
   namespace bigint NOT NULL, kind smallint NOT NULL, digest bytea NOT NULL, time_us bigint NOT NULL,
   PRIMARY KEY(namespace, kind, digest)

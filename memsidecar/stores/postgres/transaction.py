@@ -32,13 +32,14 @@ _INSERT_SESSION = f"""INSERT INTO sessions({_SAVED}, bytes, row_id, namespace, s
   VALUES ({_VALUES}, %s, %s, %s, %s)"""
 _UPDATE_SESSION = f"UPDATE sessions SET ({_SAVED}, bytes) = ROW({_VALUES}, bytes + %s) WHERE row_id = %s"
 _INSERT_MESSAGES = """INSERT INTO messages(session, sequence, namespace, lsn, role, flags, tokens, displayed_tokens,
-    time_us, commit_us, exchange, score, id, fingerprint, body, vector)
-  SELECT m.session, m.sequence, m.namespace, n.lsn - m.back, m.role, m.flags, m.tokens, m.tokens,
-    m.time_us, m.commit_us, m.exchange, m.score, m.id, m.fingerprint, m.body, m.vector
+    time_us, commit_us, exchange, score, id, fingerprint, body, displayed_body, vector)
+  SELECT m.session, m.sequence, m.namespace, n.lsn - m.back, m.role, m.flags, m.tokens, m.displayed_tokens,
+    m.time_us, m.commit_us, m.exchange, m.score, m.id, m.fingerprint, m.body, m.displayed_body, m.vector
   FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[],
-    %b::bigint[], %b::bigint[], %b::bigint[], %b::float8[], %b::text[], %b::bytea[], %b::bytea[], %b::bytea[])
-  AS m(session, sequence, namespace, back, role, flags, tokens, time_us, commit_us, exchange, score, id, fingerprint,
-    body, vector)
+    %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::float8[], %b::text[], %b::bytea[], %b::bytea[],
+    %b::bytea[], %b::bytea[])
+  AS m(session, sequence, namespace, back, role, flags, tokens, displayed_tokens, time_us, commit_us, exchange, score,
+    id, fingerprint, body, displayed_body, vector)
   JOIN namespaces n ON n.number = m.namespace"""
 _INSERT_EVENTS = """INSERT INTO events(namespace, lsn, kind, session, sequence, time_us)
   SELECT e.namespace, n.lsn - e.back, e.kind, e.session, e.sequence, e.time_us
@@ -62,6 +63,7 @@ class _NewMessage(NamedTuple):
     lsn: int
     draft: Draft
     message: StoredMessage
+    displayed: StoredMessage | None
 
 
 class _NewEvent(NamedTuple):
@@ -84,6 +86,8 @@ class PostgresTransaction:
         self.erasures: list[ErasedNames] = []
         self.results: list[tuple[PendingCommand, Any]] = []
         self.id = rows.transaction_id
+        self.locked = rows.targets
+        self.deleted_records: set[int] = set()
         self._rows = rows
         self._quotas = quotas
         self._statements: list[tuple[str, Sequence[Any]]] = []
@@ -156,9 +160,11 @@ class PostgresTransaction:
         if is_claim(before, head):
             self.log_entry(head, LogKind.CLAIM)
 
-    def add_message(self, head: SessionHead, lsn: int, draft: Draft, message: StoredMessage) -> None:
-        """Add a message at an lsn that `namespace` has given."""
-        self._messages.append(_NewMessage(head.key.namespace, head.row_id, lsn, draft, message))
+    def add_message(
+        self, head: SessionHead, lsn: int, draft: Draft, message: StoredMessage, displayed: StoredMessage | None = None
+    ) -> None:
+        """Add a message at an lsn that `namespace` has given, and the version in the window if it is another one."""
+        self._messages.append(_NewMessage(head.key.namespace, head.row_id, lsn, draft, message, displayed))
 
     def add_bytes(self, session: int, growth: int) -> None:
         self._session_bytes[session] = self._session_bytes.get(session, 0) + growth
@@ -167,6 +173,11 @@ class PostgresTransaction:
         """Write the whole row of the session."""
         self._rows.heads[head.key] = self._saved[head.key] = head
         self._versioned.append(head)
+
+    def remove_session(self, key: SessionKey) -> None:
+        """Forget the head of a session that a statement deletes."""
+        self._rows.heads[key] = None
+        self._saved.pop(key, None)
 
     def commit(self) -> None:
         """Take the lsns, write and commit in one round trip, and correct what was guessed."""
@@ -218,6 +229,7 @@ class PostgresTransaction:
             message.role,
             message.flags,
             message.tokens,
+            new.displayed.tokens if new.displayed else message.tokens,
             message.time_us,
             self.now_us,
             message.exchange,
@@ -225,6 +237,7 @@ class PostgresTransaction:
             draft.id,
             draft.fingerprint,
             message.body,
+            new.displayed.body if new.displayed else None,
             draft.vector,
         )
 
