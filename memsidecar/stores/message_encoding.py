@@ -24,3 +24,10 @@ def document_bytes(document: DocumentDraft | StoredDocument) -> int:
 def document_header(document: DocumentDraft | StoredDocument) -> bytes:
     """Encode title, source and metadata. JSON has no zero bytes, so a zero byte separates the metadata."""
     return json.dumps([document.title, document.source]).encode() + b"\0" + document.metadata
+
+
+def decode_document_header(header: bytes) -> tuple[str, str, bytes]:
+    """Return title, source and metadata."""
+    title_and_source, _, metadata = header.partition(b"\0")
+    title, source = json.loads(title_and_source)
+    return title, source, metadata

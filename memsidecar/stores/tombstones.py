@@ -51,6 +51,12 @@ def is_forgotten(origin: Origin, find: FindTombstone) -> bool:
     return any(map(covers, _owners(origin))) or (bool(messages) and all(map(covers, messages)))
 
 
+def tombstones_of(origin: Origin) -> list[Tombstone]:
+    """Return the tombstones that `is_forgotten` may ask for."""
+    messages = [message_tombstone(origin.message_session, message_id) for message_id in origin.message_ids]
+    return [*_owners(origin), *messages]
+
+
 def _owners(origin: Origin) -> Iterator[Tombstone]:
     if origin.user_id:
         yield Tombstone(TombstoneKind.USER, (origin.user_id,))

@@ -25,7 +25,7 @@ from memsidecar.stores.contract import (
     StoredDocument,
 )
 from memsidecar.stores.log_kinds import LogKind
-from memsidecar.stores.message_encoding import document_bytes, document_header
+from memsidecar.stores.message_encoding import decode_document_header, document_bytes, document_header
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, OrphanedTexts, PendingPurge, orphan_texts
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
 
@@ -160,8 +160,7 @@ def _document_row(row: Sequence[Any], path: Path) -> DocumentRow:
         row
     )
     chunking, header, first_chunk, size, header_text, header_crc = rest
-    title_and_source, _, metadata = _verified(header_text, header_crc, path).partition(b"\0")
-    title, source = json.loads(title_and_source)
+    title, source, metadata = decode_document_header(_verified(header_text, header_crc, path))
     document = StoredDocument(
         row_id=row_id,
         version=version,
