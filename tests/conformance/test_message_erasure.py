@@ -144,8 +144,8 @@ def test_the_feed_has_the_erasure_and_no_longer_the_message(journal: Journal) ->
     update_message(journal, "b", scored(3))
     before, row_id = journal.log_end("default"), known_head(journal).row_id
     forget(journal, "b")
-    kinds = [type(entry) for entry in follow(journal)]
-    assert kinds == [MessageWritten, NoOp, NoOp, MessageErased]
+    kinds = [type(entry) for entry in follow(journal) if not isinstance(entry, NoOp)]
+    assert kinds == [MessageWritten, MessageErased]
     assert follow(journal, after_lsn=before) == [MessageErased(before + 1, row_id, 2, KEY)]
     assert known_head(journal).version == journal.last_lsns()["default"] == before + 1
     filtered = journal.read_changes("default", before, 9, LogFilter("nobody"))

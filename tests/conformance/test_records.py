@@ -55,7 +55,7 @@ def seen_by_an_upsert(journal: Journal, *slots: int, owner: Owner = ANN) -> list
 
 @pytest.mark.parametrize("body", [b"", b"\0\xff not utf-8", b"x" * 1_000_000])
 def test_a_record_is_read_as_it_was_upserted(journal: Journal, body: bytes) -> None:
-    given = Record("n\0 é", -(1 << 63), "s1", 77, body, 99)
+    given = Record("n é", -(1 << 63), "s1", 77, body, 99)
     assert upsert(journal, given) == RecordsUpserted((given,))
     assert journal.record(ANN, ARTIFACT, given.id) == given
     assert list(journal.records(RecordQuery(ANN, ARTIFACT, history=True))) == [given]

@@ -190,6 +190,7 @@ class ChangeFeed(Protocol):
 
         At most `limit`; fewer if they are large, but none only if there are no more. No entry is skipped that may
         still commit with a lower lsn. Entries without content come as NoOp, so that a consumer can advance past them.
+        The entry of a message that was erased may be absent: the entry of the erasure follows.
 
         With a filter, only the entries that match it and all erasures are read; a read that reaches the end of the
         log ends with EndOfLog. Messages with a body of more than `max_message_bytes` come as NoOp.

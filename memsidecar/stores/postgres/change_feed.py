@@ -7,6 +7,7 @@ from psycopg import Connection
 
 from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.stores.contract import (
+    DocumentWritten,
     EndOfLog,
     LocatedMessage,
     LogEntry,
@@ -20,6 +21,7 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.contract.change_feed import MAX_BATCH_BYTES
 from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.postgres import rows
+from memsidecar.stores.postgres.document_rows import read_version
 from memsidecar.stores.postgres.namespaces import find_row
 
 _MESSAGE_KINDS = (LogKind.MESSAGE, LogKind.ANNOTATION)
@@ -34,9 +36,10 @@ _ENTRIES = f"""(
     FROM messages m JOIN sessions s ON s.row_id = m.session
     WHERE m.namespace = %(namespace)s AND m.lsn > %(after)s AND {{of_messages}} ORDER BY m.lsn LIMIT %(limit)s
   ) UNION ALL (
-    SELECT e.lsn, e.kind, e.session, e.sequence, s.session_id, s.user_id, {_SIZE.format("a")}
+    SELECT e.lsn, e.kind, e.session, e.sequence, s.session_id, s.user_id, coalesce({_SIZE.format("a")}, d.bytes)
     FROM events e LEFT JOIN sessions s ON s.row_id = e.session
     LEFT JOIN messages a ON e.kind = {int(LogKind.ANNOTATION)} AND a.session = e.session AND a.sequence = e.sequence
+    LEFT JOIN documents d ON e.kind = {int(LogKind.DOCUMENT)} AND d.row_id = -e.session AND d.version = e.lsn
     WHERE e.namespace = %(namespace)s AND e.lsn > %(after)s
       AND (s.row_id IS NOT NULL OR e.kind >= {int(LogKind.CLEAR)}) AND {{of_events}} ORDER BY e.lsn LIMIT %(limit)s
   ) ORDER BY lsn LIMIT %(limit)s"""
@@ -150,6 +153,11 @@ def _message_erased(contents: _Contents, row: _EntryRow) -> LogEntry:
     )
 
 
+def _document_written(contents: _Contents, row: _EntryRow) -> LogEntry:
+    document = read_version(contents.connection, -row.session, row.lsn) if row.size is not None else None
+    return NoOp(row.lsn) if document is None else DocumentWritten(row.lsn, document)
+
+
 def _no_op(_: _Contents, row: _EntryRow) -> LogEntry:
     return NoOp(row.lsn)
 
@@ -160,6 +168,7 @@ _DECODERS: Mapping[int, Callable[[_Contents, _EntryRow], LogEntry]] = {
     LogKind.CLAIM: _session_claimed,
     LogKind.CLEAR: _rows_erased,
     LogKind.DELETE: _rows_erased,
+    LogKind.DOCUMENT: _document_written,
     LogKind.DOCUMENT_DELETE: _rows_erased,
     LogKind.MESSAGE_ERASURE: _message_erased,
 }

@@ -22,6 +22,7 @@ from memsidecar.stores.contract import (
 from memsidecar.stores.group_commit import Committer
 from memsidecar.stores.postgres import namespaces, reader
 from memsidecar.stores.postgres.connection import ConnectionString, ReadPool, connect, translated
+from memsidecar.stores.postgres.knowledge_reads import KnowledgeReads
 from memsidecar.stores.postgres.leases import SidecarLease
 from memsidecar.stores.postgres.migrations import check_version
 from memsidecar.stores.postgres.rows import find_head
@@ -31,11 +32,11 @@ from memsidecar.stores.postgres.writer import PostgresWriter
 log = logging.getLogger(__name__)
 
 MIN_CONNECTIONS = 4
-CONNECTIONS_BESIDE_READS = 2
-"The committer's, and that of the lease."
+CONNECTIONS_BESIDE_READS = 3
+"The committer's, that of deletions, and that of the lease."
 
 
-class PostgresJournal(PostgresSnapshotReads):
+class PostgresJournal(KnowledgeReads, PostgresSnapshotReads):
     """Implements `stores.contract.Journal` on a database that `memsidecar migrate` has prepared."""
 
     def __init__(
@@ -55,11 +56,14 @@ class PostgresJournal(PostgresSnapshotReads):
             lease = opened.enter_context(closing(SidecarLease(connection_string)))
             self._writer = PostgresWriter(connection_string, lease, quotas=quotas, commits=self.statistics.commits)
             opened.callback(self._writer.close)
+            opened.enter_context(closing(self._writer.deletions))
             self._publication = self._writer.publication
             pool = ReadPool(connection_string, connections - CONNECTIONS_BESIDE_READS, self.statistics.read_seconds)
             self._pool = opened.enter_context(closing(pool))
             sizes = self.statistics.group_commands
-            committer = Committer(self._writer.write, lambda: None, log.critical, max_commit_delay_seconds, sizes)
+            committer = Committer(
+                self._writer.write, self._writer.deletions.step, log.critical, max_commit_delay_seconds, sizes
+            )
             self._committer = opened.enter_context(closing(committer))
             self._opened = opened.pop_all()
 

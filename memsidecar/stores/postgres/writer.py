@@ -24,12 +24,24 @@ from memsidecar.stores.contract import (
     Append,
     Calibrate,
     Claim,
+    DeleteDocument,
+    DeleteRecord,
+    Erase,
+    EraseUser,
+    ExpireMessages,
+    ForgetMessages,
+    ImportDocument,
+    ImportMessages,
+    ImportRecords,
+    ImportSession,
     LogChanges,
     PendingCommand,
+    PutDocument,
     SetPolicy,
     UpdateMessage,
     UpdateWindow,
     UpdateWindowExclusive,
+    UpsertRecords,
 )
 from memsidecar.stores.listeners import Listeners
 from memsidecar.stores.postgres.append import append
@@ -43,10 +55,18 @@ from memsidecar.stores.postgres.connection import (
     is_lost,
     translate,
 )
+from memsidecar.stores.postgres.deletion_queue import DeletionQueue, PendingDeletion
+from memsidecar.stores.postgres.documents import delete_document, put_document
+from memsidecar.stores.postgres.erase import erase, erase_user
+from memsidecar.stores.postgres.erase_messages import expire_messages, forget_messages
+from memsidecar.stores.postgres.imports import import_document, import_records, import_session
 from memsidecar.stores.postgres.leases import SidecarLease
 from memsidecar.stores.postgres.locks import LockTargets, lock
+from memsidecar.stores.postgres.message_import import import_messages
 from memsidecar.stores.postgres.namespaces import NamespaceNumbers
 from memsidecar.stores.postgres.publication import Publication
+from memsidecar.stores.postgres.records import delete_record, upsert_records
+from memsidecar.stores.postgres.related_locks import add_related
 from memsidecar.stores.postgres.session_commands import (
     set_policy,
     update_message,
@@ -71,6 +91,18 @@ COMMAND_HANDLERS: Mapping[type, Callable[[PostgresTransaction, Any], Any]] = {
     Calibrate: calibrate,
     AdvanceWatermark: advance_watermark,
     AddDeadLetter: add_dead_letter,
+    Erase: erase,
+    EraseUser: erase_user,
+    ForgetMessages: forget_messages,
+    ExpireMessages: expire_messages,
+    PutDocument: put_document,
+    DeleteDocument: delete_document,
+    UpsertRecords: upsert_records,
+    DeleteRecord: delete_record,
+    ImportSession: import_session,
+    ImportMessages: import_messages,
+    ImportRecords: import_records,
+    ImportDocument: import_document,
 }
 
 
@@ -93,6 +125,7 @@ class PostgresWriter:
         self._commits = commits
         self.listeners = Listeners()
         self.publication = Publication()
+        self.deletions = DeletionQueue(connection_string)
 
     def write(self, group: Sequence[PendingCommand]) -> None:
         """Commit the group in as few transactions as its order allows, and complete every command."""
@@ -116,6 +149,7 @@ class PostgresWriter:
             try:
                 with self._commits.measured():
                     self._write_once(unfinished)
+                return
             except SidecarError as error:
                 self.close()
                 _refuse(unfinished, error)
@@ -127,6 +161,7 @@ class PostgresWriter:
                     time.sleep(RECONNECT_SECONDS)
                 elif not is_retried and len(unfinished) > 1 and not is_lost(error):
                     self._write_apart(unfinished)
+                    return
                 elif not is_retried:
                     log.warning("a transaction was refused: %s", error)
                     _refuse(unfinished, translate(error))
@@ -142,6 +177,7 @@ class PostgresWriter:
         targets = LockTargets()
         for pending in commands:
             targets.add_command(pending.command)
+            add_related(self._connection, targets, pending.command)
         rows = lock(self._connection, self._numbers, targets, self._lease.fence)
         transaction = PostgresTransaction(self._connection, rows, self._quotas)
         for pending in commands:
@@ -150,7 +186,7 @@ class PostgresWriter:
             self._commit(transaction)
         else:
             self._connection.execute("ROLLBACK")
-            _complete(transaction)
+            self._complete(transaction)
 
     def _handle(self, transaction: PostgresTransaction, pending: PendingCommand) -> None:
         try:
@@ -176,7 +212,7 @@ class PostgresWriter:
                 self._notify(transaction)
             finally:
                 # The transaction is durable, also if a listener fails.
-                _complete(transaction)
+                self._complete(transaction)
 
     def _notify(self, transaction: PostgresTransaction) -> None:
         if transaction.events:
@@ -185,10 +221,12 @@ class PostgresWriter:
             namespaces = {event.key.namespace for event in transaction.events} | transaction.logged_namespaces
             self.listeners.notify_of_log(LogChanges(namespaces, transaction.erasures, _erases(transaction)))
 
-
-def _complete(transaction: PostgresTransaction) -> None:
-    for pending, result in transaction.results:
-        pending.complete(result)
+    def _complete(self, transaction: PostgresTransaction) -> None:
+        for pending, result in transaction.results:
+            if isinstance(result, PendingDeletion):
+                self.deletions.add(pending, result)
+            else:
+                pending.complete(result)
 
 
 def _refuse(commands: Sequence[PendingCommand], error: SidecarError) -> None:
