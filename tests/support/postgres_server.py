@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 
 from memsidecar.stores.postgres.migrations import migrate
+from tests.support.waiting import until
 
 VERSIONS = ("16", "18")
 UNPRIVILEGED = "nobody"
@@ -58,22 +59,23 @@ class PostgresServer:
         subprocess.run(self._command(program, *arguments), check=True, stdout=subprocess.DEVNULL, user=_user())
 
     def start(self) -> None:
+        """Return when the server answers. After a kill it cannot start before its other processes have ended."""
+        until(self._answers, "the server's answer")
+
+    def _answers(self) -> bool:
+        if self._process is None or self._process.poll() is not None:
+            self._process = self._spawn()
+        try:
+            with psycopg.connect(self.url("postgres")):
+                return True
+        except psycopg.OperationalError:
+            return False
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
         settings = [f"--{name}={value}" for name, value in self._settings.items()]
         command = self._command("postgres", "-D", str(self._folder / "data"), f"--port={self.port}", *settings)
         with (self._folder / "log").open("ab") as output:
-            self._process = subprocess.Popen(
-                command, stdout=output, stderr=output, user=_user(), start_new_session=True
-            )
-        self._wait_until_it_answers()
-
-    def _wait_until_it_answers(self) -> None:
-        while True:
-            assert self._process is not None and self._process.poll() is None, (self._folder / "log").read_text()
-            try:
-                with psycopg.connect(self.url("postgres")):
-                    return
-            except psycopg.OperationalError:
-                continue
+            return subprocess.Popen(command, stdout=output, stderr=output, user=_user(), start_new_session=True)
 
     def url(self, database: str, port: int | None = None) -> str:
         return f"postgresql://memsidecar@127.0.0.1:{port or self.port}/{database}"
