@@ -7,7 +7,6 @@ import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import cast
 
 from memsidecar.domain.errors import JournalUnavailable, StartRefused
 from memsidecar.domain.quota import QuotaLookup
@@ -39,7 +38,7 @@ def open_postgres(settings: Settings, quotas: QuotaLookup) -> Journal:
             on_close=lock.release,
         )
         locked.pop_all()
-    return cast(Journal, journal)
+    return journal
 
 
 def migrate_database(settings: Settings) -> None:

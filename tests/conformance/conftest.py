@@ -8,7 +8,6 @@ share a database, which is emptied for each test.
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -30,7 +29,7 @@ def open_volatile(_: Path, quotas: QuotaLookup = no_quotas) -> Journal:
 
 def open_postgres(url: str, quotas: QuotaLookup) -> Journal:
     empty(url)
-    return cast(Journal, PostgresJournal(lambda: url, connections=8, quotas=quotas))
+    return PostgresJournal(lambda: url, connections=8, quotas=quotas)
 
 
 JOURNALS: dict[str, Callable[..., Journal]] = {"sqlite": open_sqlite, "volatile": open_volatile}

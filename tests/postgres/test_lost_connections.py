@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import count
-from typing import cast
 from urllib.parse import urlsplit
 
 import psycopg
@@ -75,7 +74,7 @@ def proxy(server: PostgresServer) -> Iterator[CuttingProxy]:
 
 @pytest.fixture
 def cut_journal(proxy: CuttingProxy, server: PostgresServer, database: str, open_journal: OpenJournal) -> Journal:
-    journal = cast(Journal, open_journal(server.url(database, proxy.port)))
+    journal = open_journal(server.url(database, proxy.port))
     append(journal, draft("first"), draft("second"), draft("third"))
     return journal
 
@@ -289,7 +288,7 @@ class _Writers:
 def test_terminated_connections_lose_and_double_no_message(
     journal: PostgresJournal, server: PostgresServer, url: str
 ) -> None:
-    writers = _Writers(cast(Journal, journal))
+    writers = _Writers(journal)
     with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
         for _ in range(TERMINATIONS):
             writers.wait_for_more()
@@ -306,7 +305,7 @@ def test_a_killed_server_loses_and_doubles_no_message() -> None:
         url = create_database(server, "memsidecar")
         migrate(lambda: url)
         with closing(PostgresJournal(lambda: url)) as journal:
-            writers = _Writers(cast(Journal, journal))
+            writers = _Writers(journal)
             for _ in range(KILLS):
                 writers.wait_for_more()
                 server.kill()

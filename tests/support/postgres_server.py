@@ -87,8 +87,9 @@ class PostgresServer:
         self._process.wait()
 
     def stop(self) -> None:
+        """Stop at once: a checkpoint would take longer than the tests, and the data are not used again."""
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
 
 
