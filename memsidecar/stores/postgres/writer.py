@@ -61,7 +61,7 @@ from memsidecar.stores.postgres.erase import erase, erase_user
 from memsidecar.stores.postgres.erase_messages import expire_messages, forget_messages
 from memsidecar.stores.postgres.imports import import_document, import_records, import_session
 from memsidecar.stores.postgres.leases import SidecarLease
-from memsidecar.stores.postgres.locks import LockTargets, lock
+from memsidecar.stores.postgres.locks import LockTargets, TargetsChanged, lock
 from memsidecar.stores.postgres.message_import import import_messages
 from memsidecar.stores.postgres.namespaces import NamespaceNumbers
 from memsidecar.stores.postgres.publication import Publication
@@ -155,8 +155,9 @@ class PostgresWriter:
                 _refuse(unfinished, error)
             except psycopg.Error as error:
                 self.close()
-                conflicts += isinstance(error, CONFLICTS)
-                is_retried = isinstance(error, CONFLICTS) and conflicts < MAX_TRIES
+                conflicts += not isinstance(error, TargetsChanged)
+                is_conflict = isinstance(error, CONFLICTS) and time.monotonic() < deadline
+                is_retried = is_conflict and conflicts < MAX_TRIES
                 if is_lost(error) and time.monotonic() < deadline:
                     time.sleep(RECONNECT_SECONDS)
                 elif not is_retried and len(unfinished) > 1 and not is_lost(error):
