@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from memsidecar.domain.errors import IdConflict, NotFound, Overloaded, SessionOwnerMismatch, SidecarError
+from memsidecar.domain.errors import IdConflict, NotFound, Overloaded, SessionOwnerMismatch
 from memsidecar.domain.quota import no_quotas
 from memsidecar.domain.session import SessionKey
 from memsidecar.domain.statistics import OperationStatistics
@@ -101,9 +101,10 @@ def command(choose: Choose, row_ids: Sequence[int]) -> Any:
     return choose.choices(makers, weights=[6, *[1] * (len(makers) - 1)])[0]()
 
 
-def write_at_random(writer: PostgresWriter, url: str, seed: int) -> list[SidecarError]:
+def write_at_random(writer: PostgresWriter, url: str, seed: int) -> list[BaseException]:
     """Write groups of commands; return the errors that no order of the commands explains."""
-    choose, errors = Choose(seed), []
+    choose = Choose(seed)
+    errors: list[BaseException] = []
     with psycopg.connect(url, autocommit=True) as connection:
         for _ in range(GROUPS):
             row_ids = [row_id for (row_id,) in connection.execute(_ROW_IDS).fetchall()]

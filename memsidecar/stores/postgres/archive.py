@@ -58,19 +58,19 @@ _RECORDS = _BOUNDED.format(
 # In the order of `_archived_message`.
 _MESSAGE_COLUMNS = "m.lsn, s.session_id, s.user_id, m.displayed_body, m.displayed_tokens, m.vector"
 _MESSAGE_SIZE = "octet_length(m.body) + coalesce(octet_length(m.displayed_body), 0) AS size"
-_MESSAGES = _BOUNDED.format(
-    columns="*",
-    place="lsn",
-    found=f"""SELECT {_MESSAGE_COLUMNS}, {ORIGINAL}, {_MESSAGE_SIZE}
-      FROM messages m JOIN sessions s ON s.row_id = m.session
-      WHERE m.lsn > %(after)s AND m.lsn <= %(end)s AND m.{_IN_NAMESPACE} AND {{conditions}}""",
+_MESSAGES = f"""SELECT {_MESSAGE_COLUMNS}, {ORIGINAL}, {_MESSAGE_SIZE}
+  FROM messages m JOIN sessions s ON s.row_id = m.session WHERE %(user_id)s IN ('', s.user_id)"""
+_MESSAGES_OF_LOG = _BOUNDED.format(
+    columns="*", place="lsn", found=f"{_MESSAGES} AND m.{_IN_NAMESPACE} AND m.lsn > %(after)s AND m.lsn <= %(end)s"
 )
-_MESSAGES_OF_LOG = _MESSAGES.format(conditions="(%(user_id)s = '' OR s.user_id = %(user_id)s)")
-# By the sequence after the last one, so that all pages together are one walk.
-_MESSAGES_OF_SESSION = _MESSAGES.format(
-    conditions=f"""s.{_IN_NAMESPACE} AND s.session_id = %(session_id)s AND %(user_id)s IN ('', s.user_id)
-      AND m.sequence > coalesce((SELECT a.sequence FROM messages a
-        WHERE a.{_IN_NAMESPACE} AND a.lsn = %(after)s AND a.session = s.row_id), 0)"""
+# Sequences and lsns grow together. A page begins at a sequence, so that all pages together are one walk. The additions
+# keep PostgreSQL from a walk through the lsns instead, before it has statistics.
+_MESSAGES_OF_SESSION = _BOUNDED.format(
+    columns="*",
+    place="sequence",
+    found=f"""{_MESSAGES} AND m.lsn + 0 > %(after)s AND m.lsn + 0 <= %(end)s
+      AND m.session = (SELECT row_id FROM sessions WHERE {_IN_NAMESPACE} AND session_id = %(session_id)s)
+      AND m.sequence > coalesce((SELECT sequence FROM messages WHERE {_IN_NAMESPACE} AND lsn = %(after)s), 0)""",
 )
 _DOCUMENT = f"""SELECT row_id, version FROM documents
   WHERE row_id > %(after)s AND row_id < %(document)s AND {_SCOPED}
