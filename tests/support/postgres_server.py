@@ -40,7 +40,7 @@ class PostgresServer:
         self._folder = folder
         self._settings = _SETTINGS | ({} if durable else _FAST)
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = _free_port()
+        self.port = free_port()
         self._run(
             "initdb",
             "--pgdata",
@@ -113,7 +113,7 @@ def _user() -> str | None:
     return UNPRIVILEGED if os.geteuid() == 0 else None
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

@@ -6,10 +6,10 @@ are replaced.
 """
 
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import NamedTuple
 
-from psycopg import Connection
+from psycopg import Connection, errors
 
 from memsidecar.domain.errors import StartRefused
 from memsidecar.stores.postgres.connection import ConnectionString, connect, translated
@@ -21,6 +21,7 @@ IDLE_TIMEOUT = "5s"
 
 _CREATE_VERSIONS = """CREATE TABLE IF NOT EXISTS schema_versions(
   version int PRIMARY KEY, oldest_reader int NOT NULL, applied timestamptz NOT NULL DEFAULT now())"""
+_LOCK_VERSIONS = "LOCK TABLE schema_versions IN SHARE ROW EXCLUSIVE MODE"
 _HAS_VERSIONS = "SELECT to_regclass('schema_versions') IS NOT NULL"
 _NEWEST_VERSION = "SELECT version, oldest_reader FROM schema_versions ORDER BY version DESC LIMIT 1"
 _ADD_VERSION = "INSERT INTO schema_versions(version, oldest_reader) VALUES (%s, %s)"
@@ -54,19 +55,26 @@ class SchemaVersion(NamedTuple):
 def migrate(connection_string: ConnectionString) -> SchemaVersion:
     """Bring the schema to the newest version. Each step is one transaction; two callers take turns."""
     with translated(), closing(connect(connection_string)) as connection:
-        connection.execute(_CREATE_VERSIONS)
-        for setting, value in _LIMITS.items():
-            ((statement,),) = connection.execute(_LIMIT_ROLE.format(setting, f"''{value}''")).fetchall()
-            connection.execute(statement)
+        with suppress(errors.UniqueViolation, errors.DuplicateTable):  # another caller creates it
+            connection.execute(_CREATE_VERSIONS)
+        _limit_role(connection)
         while _migrate_once(connection):
             pass
         return read_version(connection)
 
 
+def _limit_role(connection: Connection) -> None:
+    with connection.transaction():
+        connection.execute(_LOCK_VERSIONS)
+        for setting, value in _LIMITS.items():
+            ((statement,),) = connection.execute(_LIMIT_ROLE.format(setting, f"''{value}''")).fetchall()
+            connection.execute(statement)
+
+
 def _migrate_once(connection: Connection) -> bool:
     """Apply the next migration; return False if there is none."""
     with connection.transaction():
-        connection.execute("LOCK TABLE schema_versions IN SHARE ROW EXCLUSIVE MODE")
+        connection.execute(_LOCK_VERSIONS)
         version = read_version(connection).version + 1
         migration = MIGRATIONS.get(version)
         if migration is None:
