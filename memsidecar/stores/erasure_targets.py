@@ -41,10 +41,18 @@ def session_targets(
     return ErasureTargets(documents, records, counts)
 
 
-def user_targets(
-    session_count: int, message_count: int, documents: Sequence[D], records: Sequence[P]
-) -> ErasureTargets[D, P]:
-    counts = count_erased(records, messages=message_count, sessions=session_count, documents=documents)
+class UserSession(NamedTuple):
+    """A session of a user, with all its messages and what it counts for the quota."""
+
+    row_id: int
+    session_id: str
+    bytes: int
+    messages: int
+
+
+def user_targets(sessions: Sequence[UserSession], documents: Sequence[D], records: Sequence[P]) -> ErasureTargets[D, P]:
+    messages = sum(session.messages for session in sessions)
+    counts = count_erased(records, messages=messages, sessions=len(sessions), documents=documents)
     return ErasureTargets(documents, records, counts)
 
 

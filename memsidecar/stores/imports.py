@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.quota import Usage
@@ -16,22 +15,11 @@ from memsidecar.stores.contract import (
     Record,
     UpsertRecords,
 )
-
-
-class ImportTransaction(Protocol):
-    """A transaction in the making, as far as an import changes sessions."""
-
-    events: list[CommitEvent]
-
-    def head(self, key: SessionKey) -> SessionHead | None: ...
-    def new_session(self, key: SessionKey, user_id: str) -> SessionHead: ...
-    def reserve_quota(self, namespace: str, change: Usage, *, refusable: bool = True) -> None: ...
-    def log_claim(self, before: SessionHead, head: SessionHead) -> None: ...
-    def save_session(self, head: SessionHead) -> None: ...
+from memsidecar.stores.session_commands import SessionTransaction
 
 
 def add_imported_session(
-    transaction: ImportTransaction, command: ImportSession, save_policy: Callable[[SessionKey, Policy | None], None]
+    transaction: SessionTransaction, command: ImportSession, save_policy: Callable[[SessionKey, Policy | None], None]
 ) -> Outcome:
     """Create the session, or raise its last sequence, claim it, give it a policy."""
     session = command.session
@@ -61,7 +49,7 @@ def _raise_last_sequence(head: SessionHead, last_sequence: int) -> None:
 
 
 @contextmanager
-def owning_session(transaction: ImportTransaction, owner: Owner, user_id: str) -> Iterator[None]:
+def owning_session(transaction: SessionTransaction, owner: Owner, user_id: str) -> Iterator[None]:
     """Claim or create the session that owns what the block imports. A refused block leaves nothing in the quota."""
     key = SessionKey(owner.namespace, owner.session_id)
     if not key.session_id:
@@ -78,7 +66,7 @@ def owning_session(transaction: ImportTransaction, owner: Owner, user_id: str) -
     _save_owner(transaction, before, head)
 
 
-def _owner_head(transaction: ImportTransaction, key: SessionKey, user_id: str) -> SessionHead:
+def _owner_head(transaction: SessionTransaction, key: SessionKey, user_id: str) -> SessionHead:
     """Return a copy of the session with this user, or a new one, which the quota has room for."""
     before = transaction.head(key)
     if before is not None:
@@ -88,7 +76,7 @@ def _owner_head(transaction: ImportTransaction, key: SessionKey, user_id: str) -
 
 
 def _save_owner(
-    transaction: ImportTransaction, before: SessionHead | None, head: SessionHead, *, always: bool = False
+    transaction: SessionTransaction, before: SessionHead | None, head: SessionHead, *, always: bool = False
 ) -> None:
     if before is not None:
         active_us = head.last_active_us

@@ -118,7 +118,6 @@ SHORT_MODULES: dict[str, str] = {
     "layers/ownership.py": "used by five layers",
     "mcp_server/sidecar_main.py": "an entry point of its own: python -m",
     "stores/log_kinds.py": "shared by all journals",
-    "stores/message_encoding.py": "shared by all journals",
     "stores/volatile/task_state.py": "as in the other journal",
     "stores/volatile/users.py": "as in the other journal",
 }

@@ -7,7 +7,7 @@ import pytest
 from tools.shape import MAX_FUNCTION_LINES, MAX_MODULE_LINES, Shape, measure
 
 ROOT = Path(__file__).resolve().parents[2]
-MAX_MODULES = 380
+MAX_MODULES = 395
 "240 without what came later: erasing, retention, Watch, archives, HTTP, traces, the console, commands, PostgreSQL."
 MIN_MEDIAN_LINES = 120
 MAX_SHORT_MODULES = 10

@@ -9,7 +9,7 @@ from psycopg import Connection
 from memsidecar.domain.session import SessionKey
 from memsidecar.stores.contract import Chunk, ChunksByPlace, DocumentQuery, Owner, StoredDocument
 from memsidecar.stores.expiry import Place
-from memsidecar.stores.message_encoding import decode_document_header
+from memsidecar.stores.message_encoding import document_of
 from memsidecar.stores.postgres.namespaces import NUMBER
 
 # In the order of `_document`.
@@ -101,20 +101,5 @@ def find_chunks(connection: Connection, namespace: str, places: Sequence[tuple[i
 
 
 def _document(row: Sequence[Any]) -> StoredDocument:
-    row_id, version, namespace, user_id, session_id, document_id, create_time_us, sha256, *rest = row
-    tokens, chunk_count, chunking, header, _ = rest
-    title, source, metadata = decode_document_header(header)
-    return StoredDocument(
-        row_id=row_id,
-        version=version,
-        owner=Owner(namespace, user_id, session_id),
-        id=document_id,
-        title=title,
-        source=source,
-        metadata=metadata,
-        create_time_us=create_time_us,
-        sha256=sha256,
-        tokens=tokens,
-        chunk_count=chunk_count,
-        chunking=chunking,
-    )
+    *columns, header, _ = row
+    return document_of(columns, header)

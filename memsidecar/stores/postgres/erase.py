@@ -1,7 +1,6 @@
 """The handlers of Erase and EraseUser, and their dry runs."""
 
 from collections.abc import Container, Sequence
-from typing import NamedTuple
 
 from psycopg import Connection
 
@@ -21,7 +20,7 @@ from memsidecar.stores.contract import (
     Tombstone,
     TombstoneKind,
 )
-from memsidecar.stores.erasure_targets import ErasureTargets, cleared_head, session_targets, user_targets
+from memsidecar.stores.erasure_targets import ErasureTargets, UserSession, cleared_head, session_targets, user_targets
 from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.postgres.deletion_queue import Deletion, ErasedRows, PendingDeletion, add_erased
 from memsidecar.stores.postgres.document_rows import (
@@ -40,7 +39,7 @@ from memsidecar.stores.postgres.tombstones import add_tombstones, newest_time_us
 from memsidecar.stores.postgres.transaction import PostgresTransaction
 from memsidecar.stores.tombstones import user_tombstones
 
-# In the order of _UserSession.
+# In the order of UserSession.
 _SESSIONS_OF_USER = f"""SELECT row_id, session_id, bytes, pruned_count + count_1 + count_2 + count_3 + count_4
   FROM sessions WHERE namespace = {NUMBER} AND user_id = %s AND user_id <> '' ORDER BY row_id"""
 _BYTES = "SELECT bytes FROM sessions WHERE row_id = %s"
@@ -52,13 +51,6 @@ _DELETE_OWNERS = """DELETE FROM owners WHERE namespace = %s AND
 _HAS_OWNER = f"SELECT FROM owners WHERE namespace = {NUMBER} AND user_id = %s AND user_id <> ''"
 
 _Targets = ErasureTargets[DocumentReference, RecordReference]
-
-
-class _UserSession(NamedTuple):
-    row_id: int
-    session_id: str
-    bytes: int
-    messages: int
 
 
 def erase(transaction: PostgresTransaction, command: Erase) -> PendingDeletion | Erased:
@@ -165,13 +157,12 @@ def _delete_sessions(
         transaction.remove_session(SessionKey(namespace, session_id))
 
 
-def _find_user_targets(connection: Connection, command: EraseUser) -> tuple[Sequence[_UserSession], _Targets]:
+def _find_user_targets(connection: Connection, command: EraseUser) -> tuple[Sequence[UserSession], _Targets]:
     found = connection.execute(_SESSIONS_OF_USER, (command.namespace, command.user_id)).fetchall()
-    sessions = list(map(_UserSession._make, found))
+    sessions = list(map(UserSession._make, found))
     documents = find_documents_of_user(connection, command.namespace, command.user_id)
     records = find_records_of_user(connection, command.namespace, command.user_id)
-    messages = sum(session.messages for session in sessions)
-    return sessions, user_targets(len(sessions), messages, documents, records)
+    return sessions, user_targets(sessions, documents, records)
 
 
 def read_erasure_counts(connection: Connection, command: Erasure) -> ErasureCounts:

@@ -25,7 +25,7 @@ from memsidecar.stores.contract import (
     StoredDocument,
 )
 from memsidecar.stores.log_kinds import LogKind
-from memsidecar.stores.message_encoding import decode_document_header, document_bytes, document_header
+from memsidecar.stores.message_encoding import document_bytes, document_header, document_of
 from memsidecar.stores.sqlite.secure_delete import CLEAN_LATER_SECONDS, OrphanedTexts, PendingPurge, orphan_texts
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
 
@@ -156,26 +156,10 @@ def find_chunks(
 
 
 def _document_row(row: Sequence[Any], path: Path) -> DocumentRow:
-    row_id, version, namespace, user_id, session_id, document_id, create_time_us, sha256, tokens, chunk_count, *rest = (
-        row
-    )
-    chunking, header, first_chunk, size, header_text, header_crc = rest
-    title, source, metadata = decode_document_header(_verified(header_text, header_crc, path))
-    document = StoredDocument(
-        row_id=row_id,
-        version=version,
-        owner=Owner(namespace, user_id, session_id),
-        id=document_id,
-        title=title,
-        source=source,
-        metadata=metadata,
-        create_time_us=create_time_us,
-        sha256=sha256,
-        tokens=tokens,
-        chunk_count=chunk_count,
-        chunking=chunking,
-    )
-    return DocumentRow(document, DocumentLocation(row_id, version, chunk_count, header, first_chunk, size))
+    *columns, header, first_chunk, size, header_text, header_crc = row
+    document = document_of(columns, _verified(header_text, header_crc, path))
+    location = DocumentLocation(document.row_id, document.version, document.chunk_count, header, first_chunk, size)
+    return DocumentRow(document, location)
 
 
 def _verified(text: bytes | None, crc: int | None, path: Path) -> bytes:

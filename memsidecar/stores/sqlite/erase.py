@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Container, Sequence
-from typing import NamedTuple
 
 from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead, SessionKey, claimed_copy
@@ -21,7 +20,7 @@ from memsidecar.stores.contract import (
     Tombstone,
     TombstoneKind,
 )
-from memsidecar.stores.erasure_targets import ErasureTargets, cleared_head, session_targets, user_targets
+from memsidecar.stores.erasure_targets import ErasureTargets, UserSession, cleared_head, session_targets, user_targets
 from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.sqlite.documents import (
     DocumentLocation,
@@ -38,7 +37,7 @@ from memsidecar.stores.sqlite.tombstones import add_tombstones, newest_time_us
 from memsidecar.stores.sqlite.transaction import Entry, Transaction
 from memsidecar.stores.tombstones import user_tombstones
 
-# In the order of _UserSession.
+# In the order of UserSession.
 _SESSIONS_OF_USER = """SELECT row_id, session_id, bytes, pruned_count + count_1 + count_2 + count_3 + count_4
   FROM sessions WHERE namespace = ? AND user_id = ? AND user_id <> '' ORDER BY row_id"""
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -51,13 +50,6 @@ _DELETE_OWNERS = f"""DELETE FROM owners WHERE ({_OF_USER}) OR (namespace = ?
 
 
 _Targets = ErasureTargets[DocumentLocation, RecordLocation]
-
-
-class _UserSession(NamedTuple):
-    row_id: int
-    session_id: str
-    bytes: int
-    messages: int
 
 
 def erase(transaction: Transaction, command: Erase) -> PendingPurge | Erased:
@@ -145,13 +137,12 @@ def _log_deletion(transaction: Transaction, row_id: int, owner: Owner) -> int:
     return lsn
 
 
-def _find_user_targets(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequence[_UserSession], _Targets]:
+def _find_user_targets(connection: sqlite3.Connection, command: EraseUser) -> tuple[Sequence[UserSession], _Targets]:
     found = connection.execute(_SESSIONS_OF_USER, (command.namespace, command.user_id)).fetchall()
-    sessions = list(map(_UserSession._make, found))
+    sessions = list(map(UserSession._make, found))
     documents = find_documents_of_user(connection, command.namespace, command.user_id)
     records = find_records_of_user(connection, command.namespace, command.user_id)
-    messages = sum(session.messages for session in sessions)
-    return sessions, user_targets(len(sessions), messages, documents, records)
+    return sessions, user_targets(sessions, documents, records)
 
 
 def read_erasure_counts(connection: sqlite3.Connection, command: Erasure) -> ErasureCounts:
