@@ -33,45 +33,49 @@ T = TypeVar("T")
 
 
 class KnowledgeReads:
-    """The reads of `PostgresJournal` of what sessions and users own, each from one snapshot of the database."""
+    """The reads of `PostgresJournal` of what sessions and users own, each from one snapshot of the database.
+
+    What retention and exports read is in no cache of this process: they do not wait for its publication.
+    """
 
     _pool: ReadPool
     _publication: Publication
 
-    def _read_published(self, namespace: str, read: Callable[[Connection], T]) -> T:
-        """Return what is read when all that the snapshot shows of the namespace is published."""
-        result = self._pool.read_snapshot(read)
+    def _read(self, namespace: str, read: Callable[[Connection], T]) -> T:
+        """Return what one statement reads, when all that it may have seen of the namespace is published."""
+        result = self._pool.read(read)
         self._publication.wait_for_current(namespace)
         return result
 
     def erasure_counts(self, command: Erasure) -> ErasureCounts:
-        namespace = command.namespace if isinstance(command, EraseUser) else command.key.namespace
-        return self._read_published(namespace, lambda snapshot: read_erasure_counts(snapshot, command))
+        counts = self._pool.read_snapshot(lambda snapshot: read_erasure_counts(snapshot, command))
+        self._publication.wait_for_current(
+            command.namespace if isinstance(command, EraseUser) else command.key.namespace
+        )
+        return counts
 
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
-        return self._read_published(
-            owner.namespace, lambda snapshot: document_rows.find_document(snapshot, owner, document_id)
+        return self._read(
+            owner.namespace, lambda connection: document_rows.find_document(connection, owner, document_id)
         )
 
     def documents(self, query: DocumentQuery) -> Sequence[StoredDocument]:
-        return self._read_published(
-            query.owner.namespace, lambda snapshot: document_rows.list_documents(snapshot, query)
-        )
+        return self._read(query.owner.namespace, lambda connection: document_rows.list_documents(connection, query))
 
     def find_chunks(self, namespace: str, places: Sequence[tuple[int, int]]) -> ChunksByPlace:
-        return self._read_published(namespace, lambda snapshot: document_rows.find_chunks(snapshot, namespace, places))
+        return self._read(namespace, lambda connection: document_rows.find_chunks(connection, namespace, places))
 
     def record(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
-        found = self._read_published(
-            owner.namespace, lambda snapshot: record_rows.find_record(snapshot, owner, kind, record_id)
+        found = self._read(
+            owner.namespace, lambda connection: record_rows.find_record(connection, owner, kind, record_id)
         )
         return found.record if found else None
 
     def records(self, query: RecordQuery) -> Sequence[Record]:
-        return self._read_published(query.owner.namespace, lambda snapshot: record_rows.list_records(snapshot, query))
+        return self._read(query.owner.namespace, lambda connection: record_rows.list_records(connection, query))
 
     def sessions_after(self, row_id: int, limit: int) -> Sequence[SessionHead]:
-        return self._pool.read_snapshot(lambda snapshot: retention.find_sessions_after(snapshot, row_id, limit))
+        return self._pool.read(lambda connection: retention.find_sessions_after(connection, row_id, limit))
 
     def expiry_boundary(self, session: int, query: ExpiryQuery) -> int:
         return self._pool.read_snapshot(lambda snapshot: retention.find_boundary(snapshot, session, query))
@@ -82,10 +86,10 @@ class KnowledgeReads:
         )
 
     def record_owners(self, after: Owner | None, limit: int) -> Sequence[Owner]:
-        return self._pool.read_snapshot(lambda snapshot: retention.find_record_owners(snapshot, after, limit))
+        return self._pool.read(lambda connection: retention.find_record_owners(connection, after, limit))
 
     def document_owners(self, after: Owner | None, limit: int) -> Sequence[Owner]:
-        return self._pool.read_snapshot(lambda snapshot: retention.find_document_owners(snapshot, after, limit))
+        return self._pool.read(lambda connection: retention.find_document_owners(connection, after, limit))
 
     def expired_records(self, owner: Owner, kind: RecordKind, query: ExpiryQuery) -> Sequence[Record]:
         return self._pool.read_snapshot(lambda snapshot: retention.find_expired_records(snapshot, owner, kind, query))
@@ -94,24 +98,22 @@ class KnowledgeReads:
         return self._pool.read_snapshot(lambda snapshot: retention.find_expired_documents(snapshot, owner, query))
 
     def has_retention_policies(self) -> bool:
-        return self._pool.read_snapshot(retention.has_retention_policies)
+        return self._pool.read(retention.has_retention_policies)
 
     def archive_position(self, namespace: str) -> ArchivePosition:
         now_us = time.time_ns() // 1000
-        return self._read_published(namespace, lambda snapshot: archive.read_position(snapshot, namespace, now_us))
+        return self._read(namespace, lambda connection: archive.read_position(connection, namespace, now_us))
 
     def archived_sessions(
         self, scope: Scope, position: ArchivePosition, after_id: str, limit: int
     ) -> Sequence[SessionHead]:
-        return self._pool.read_snapshot(
-            lambda snapshot: archive.read_sessions(snapshot, scope, position, after_id, limit)
-        )
+        return self._pool.read(lambda connection: archive.read_sessions(connection, scope, position, after_id, limit))
 
     def archived_records(self, scope: Scope, position: ArchivePosition, after: int) -> ArchivePage:
-        return self._pool.read_snapshot(lambda snapshot: archive.read_records(snapshot, scope, position, after))
+        return self._pool.read(lambda connection: archive.read_records(connection, scope, position, after))
 
     def archived_messages(self, scope: Scope, position: ArchivePosition, after_lsn: int) -> ArchivePage:
-        return self._pool.read_snapshot(lambda snapshot: archive.read_messages(snapshot, scope, position, after_lsn))
+        return self._pool.read(lambda connection: archive.read_messages(connection, scope, position, after_lsn))
 
     def archived_documents(self, scope: Scope, position: ArchivePosition, after: int) -> ArchivePage:
         return self._pool.read_snapshot(lambda snapshot: archive.read_document(snapshot, scope, position, after))
