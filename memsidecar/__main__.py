@@ -228,7 +228,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[], click.Command]]] = {
         ),
     ),
     "migrate": (
-        "Prepare the database of journal = postgres for this version.",
+        "Bring the schema of the database to the version of this sidecar.",
         _settings_command(
             "migrate",
             "Bring the schema of the database to the version of this sidecar.\n\nA sidecar never changes the schema: "

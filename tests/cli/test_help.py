@@ -19,6 +19,7 @@ from tests.archives.test_formats import SAMPLES
 from tests.cli.commands import CommandLine
 from tests.cli.conftest import fill
 from tests.support.forked import run
+from tests.support.postgres_server import VERSIONS, create_database, postgres_server
 from tests.support.process import SidecarProcess
 from tests.support.waiting import HANG_SECONDS
 from tools.cli_page import commands, page
@@ -42,6 +43,7 @@ class ExampleRun:
             "127.0.0.1:7600": sidecar.address,
             "/var/lib/memsidecar": str(folder / "installed"),
             "/run/memsidecar.sock": str(folder / "socket"),
+            "/run/secrets/postgres-url": str(folder / "postgres-url"),
         }
         self.variables = {**self.command_line.variables, "HOME": str(folder), "MEMSIDECAR_INDEX": "lancedb"}
 
@@ -85,7 +87,9 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleRun]:
             fill(client)
         shutil.copytree(sidecar.data_dir, folder / "backup")
         shutil.copy(SAMPLES / "conversations.json", folder)
-        yield ExampleRun(folder, sidecar)
+        with postgres_server(VERSIONS[-1]) as server:
+            (folder / "postgres-url").write_text(create_database(server, "memsidecar"))
+            yield ExampleRun(folder, sidecar)
 
 
 @contextmanager

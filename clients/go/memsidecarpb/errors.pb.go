@@ -83,6 +83,8 @@ const (
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 19
 	// RESOURCE_EXHAUSTED; metadata: cursor. The caller of Watch does not read its events. Watch again from the cursor.
 	ErrorReason_ERROR_REASON_SLOW_READER ErrorReason = 20
+	// UNAVAILABLE, retry: the database of the journal does not answer. RetryInfo says how long to wait.
+	ErrorReason_ERROR_REASON_JOURNAL_UNAVAILABLE ErrorReason = 21
 )
 
 // Enum value maps for ErrorReason.
@@ -109,6 +111,7 @@ var (
 		18: "ERROR_REASON_NOT_IMPLEMENTED",
 		19: "ERROR_REASON_INTERNAL",
 		20: "ERROR_REASON_SLOW_READER",
+		21: "ERROR_REASON_JOURNAL_UNAVAILABLE",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":            0,
@@ -132,6 +135,7 @@ var (
 		"ERROR_REASON_NOT_IMPLEMENTED":        18,
 		"ERROR_REASON_INTERNAL":               19,
 		"ERROR_REASON_SLOW_READER":            20,
+		"ERROR_REASON_JOURNAL_UNAVAILABLE":    21,
 	}
 )
 
@@ -166,7 +170,7 @@ var File_memsidecar_v1_errors_proto protoreflect.FileDescriptor
 
 const file_memsidecar_v1_errors_proto_rawDesc = "" +
 	"\n" +
-	"\x1amemsidecar/v1/errors.proto\x12\rmemsidecar.v1*\xab\x05\n" +
+	"\x1amemsidecar/v1/errors.proto\x12\rmemsidecar.v1*\xd1\x05\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1a\n" +
@@ -189,7 +193,8 @@ const file_memsidecar_v1_errors_proto_rawDesc = "" +
 	"\x1bERROR_REASON_DATA_CORRUPTED\x10\x11\x12 \n" +
 	"\x1cERROR_REASON_NOT_IMPLEMENTED\x10\x12\x12\x19\n" +
 	"\x15ERROR_REASON_INTERNAL\x10\x13\x12\x1c\n" +
-	"\x18ERROR_REASON_SLOW_READER\x10\x14b\x06proto3"
+	"\x18ERROR_REASON_SLOW_READER\x10\x14\x12$\n" +
+	" ERROR_REASON_JOURNAL_UNAVAILABLE\x10\x15b\x06proto3"
 
 var (
 	file_memsidecar_v1_errors_proto_rawDescOnce sync.Once

@@ -27,6 +27,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_NOT_IMPLEMENTED: _ClassVar[ErrorReason]
     ERROR_REASON_INTERNAL: _ClassVar[ErrorReason]
     ERROR_REASON_SLOW_READER: _ClassVar[ErrorReason]
+    ERROR_REASON_JOURNAL_UNAVAILABLE: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_INVALID_FIELD: ErrorReason
 ERROR_REASON_NOT_FOUND: ErrorReason
@@ -48,3 +49,4 @@ ERROR_REASON_DATA_CORRUPTED: ErrorReason
 ERROR_REASON_NOT_IMPLEMENTED: ErrorReason
 ERROR_REASON_INTERNAL: ErrorReason
 ERROR_REASON_SLOW_READER: ErrorReason
+ERROR_REASON_JOURNAL_UNAVAILABLE: ErrorReason

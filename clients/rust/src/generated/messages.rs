@@ -722,6 +722,8 @@ pub enum ErrorReason {
     Internal = 19,
     /// RESOURCE_EXHAUSTED; metadata: cursor. The caller of Watch does not read its events. Watch again from the cursor.
     SlowReader = 20,
+    /// UNAVAILABLE, retry: the database of the journal does not answer. RetryInfo says how long to wait.
+    JournalUnavailable = 21,
 }
 impl ErrorReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -751,6 +753,7 @@ impl ErrorReason {
             Self::NotImplemented => "ERROR_REASON_NOT_IMPLEMENTED",
             Self::Internal => "ERROR_REASON_INTERNAL",
             Self::SlowReader => "ERROR_REASON_SLOW_READER",
+            Self::JournalUnavailable => "ERROR_REASON_JOURNAL_UNAVAILABLE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -777,6 +780,7 @@ impl ErrorReason {
             "ERROR_REASON_NOT_IMPLEMENTED" => Some(Self::NotImplemented),
             "ERROR_REASON_INTERNAL" => Some(Self::Internal),
             "ERROR_REASON_SLOW_READER" => Some(Self::SlowReader),
+            "ERROR_REASON_JOURNAL_UNAVAILABLE" => Some(Self::JournalUnavailable),
             _ => None,
         }
     }
