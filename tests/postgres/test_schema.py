@@ -58,6 +58,13 @@ def test_a_database_that_does_not_answer_is_unavailable() -> None:
         PostgresJournal(lambda: url)
 
 
+@pytest.mark.parametrize("url", ["postgresq://memsidecar:secret@host/name", "secret", "postgresql://h:secret/n"])
+def test_an_invalid_url_is_not_quoted(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(JournalUnavailable) as error:
+        PostgresJournal(lambda: url)
+    assert "secret" not in f"{error.value}{caplog.text}"
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_the_doctor_finds_what_does_not_add_up(damage: str, journal: PostgresJournal, url: str) -> None:
     append(journal, draft("a"), draft("b"))

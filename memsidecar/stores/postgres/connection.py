@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import Connection, errors
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memsidecar.domain.errors import (
@@ -58,7 +59,17 @@ T = TypeVar("T")
 
 
 def connect(connection_string: ConnectionString) -> Connection:
-    return psycopg.connect(connection_string(), autocommit=True, **_PARAMETERS)
+    return psycopg.connect(_checked(connection_string), autocommit=True, **_PARAMETERS)
+
+
+def _checked(connection_string: ConnectionString) -> str:
+    """Return the address of the database. The driver's error for one that it cannot parse would quote its password."""
+    address = connection_string()
+    try:
+        conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        raise JournalUnavailable("the URL of the journal's database is not valid") from None
+    return address
 
 
 def is_lost(error: psycopg.Error) -> bool:
@@ -95,7 +106,7 @@ class ReadPool:
     def __init__(self, connection_string: ConnectionString, connections: int, seconds: Distribution) -> None:
         self._seconds = seconds
         self._pool = ConnectionPool(
-            connection_string,
+            lambda: _checked(connection_string),
             kwargs={"autocommit": True, **_PARAMETERS},
             min_size=1,
             max_size=connections,
