@@ -1,7 +1,7 @@
 """Reads of sessions and messages."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from functools import partial
 
 from psycopg import Connection
 
@@ -15,6 +15,7 @@ from memsidecar.stores.contract import (
     Scope,
     SessionQuery,
 )
+from memsidecar.stores.message_pages import RangeContent, SequenceRange, read_ranges
 from memsidecar.stores.postgres import rows
 from memsidecar.stores.session_rows import head_of, policy_of
 
@@ -42,58 +43,30 @@ _SCAN = f"""SELECT {rows.ORIGINAL}, m.lsn, {_LOCATION} FROM (
   ) AS found
   JOIN messages m USING(session, sequence)
   JOIN sessions s ON s.row_id = m.session JOIN namespaces n ON n.number = s.namespace ORDER BY m.lsn DESC"""
-
-
-class _Range(NamedTuple):
-    """A range of sequences of a session, and the condition for its messages."""
-
-    condition: str
-    after: int
-    before: int
+_CONDITIONS = {
+    RangeContent.ALL: "true",
+    RangeContent.WINDOW: rows.IN_WINDOW,
+    RangeContent.SYSTEM: f"m.role = 1 AND {rows.IN_WINDOW}",
+}
 
 
 def read_page(connection: Connection, key: SessionKey, query: MessageQuery) -> MessagePage:
     head = rows.find_head(connection, key)
-    return MessagePage(None) if head is None else MessagePage(head, *_select(connection, head, query))
-
-
-def _select(connection: Connection, head: SessionHead, query: MessageQuery) -> tuple[list[StoredMessage], bool]:
-    """Read the ranges of the session in order until the page is full; return whether `max_bytes` ended it."""
-    found: list[StoredMessage] = []
-    size = 0
-    for sequences in _ranges(head, query):
-        for message in _read_range(connection, head, query, sequences):
-            size += len(message.body)
-            if found and size > query.max_bytes:
-                return found, True
-            found.append(message)
-            if len(found) == query.limit:
-                return found, False
-    return found, False
-
-
-def _ranges(head: SessionHead, query: MessageQuery) -> Sequence[_Range]:
-    """Return the ranges to read: for the window, its system messages and what follows `window_start`.
-
-    So the pruned past of a long session is not read.
-    """
-    before = head.last_sequence + 1 if query.before is None else query.before
-    if query.include_pruned or not head.pruned_count:
-        return (_Range("true", query.after, before),)
-    start = head.window_start
-    old = _Range(f"m.role = 1 AND {rows.IN_WINDOW}", query.after, min(before, start))
-    recent = _Range(rows.IN_WINDOW, max(query.after, start - 1), before)
-    return (recent, old) if query.newest_first else (old, recent)
+    return (
+        MessagePage(None)
+        if head is None
+        else MessagePage(head, *read_ranges(head, query, partial(_read_range, connection, head, query)))
+    )
 
 
 def _read_range(
-    connection: Connection, head: SessionHead, query: MessageQuery, sequences: _Range
+    connection: Connection, head: SessionHead, query: MessageQuery, sequences: SequenceRange
 ) -> Iterator[StoredMessage]:
     """Read a range in pages, so that a limit on bytes does not read what follows it."""
     body = rows.DISPLAYED_BODY if query.bodies else "''::bytea"
     role = f"AND m.role = {int(query.role)}" if query.role else ""
     order = "DESC" if query.newest_first else "ASC"
-    statement = f"""SELECT {rows.DISPLAYED}, {body} FROM messages m WHERE {sequences.condition} {role}
+    statement = f"""SELECT {rows.DISPLAYED}, {body} FROM messages m WHERE {_CONDITIONS[sequences.content]} {role}
       AND m.session = %s AND m.sequence > %s AND m.sequence < %s ORDER BY m.sequence {order} LIMIT %s"""
     after, before, left = sequences.after, sequences.before, query.limit
     while left > 0:

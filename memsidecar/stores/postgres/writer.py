@@ -18,7 +18,6 @@ from memsidecar.domain.quota import QuotaLookup
 from memsidecar.domain.statistics import OperationStatistics
 from memsidecar.stores.command_group import CommandGroup
 from memsidecar.stores.contract import (
-    ERASING_COMMANDS,
     AddDeadLetter,
     AdvanceWatermark,
     Append,
@@ -34,7 +33,6 @@ from memsidecar.stores.contract import (
     ImportMessages,
     ImportRecords,
     ImportSession,
-    LogChanges,
     PendingCommand,
     PutDocument,
     SetPolicy,
@@ -210,17 +208,10 @@ class PostgresWriter:
                 if not is_lost(error) or not resolve_commit(self._connection_string, transaction):
                     raise
             try:
-                self._notify(transaction)
+                self.listeners.notify(transaction)
             finally:
                 # The transaction is durable, also if a listener fails.
                 self._complete(transaction)
-
-    def _notify(self, transaction: PostgresTransaction) -> None:
-        if transaction.events:
-            self.listeners.notify_of_commit(transaction.events)
-        if self.listeners.has_log_listeners:
-            namespaces = {event.key.namespace for event in transaction.events} | transaction.logged_namespaces
-            self.listeners.notify_of_log(LogChanges(namespaces, transaction.erasures, _erases(transaction)))
 
     def _complete(self, transaction: PostgresTransaction) -> None:
         for pending, result in transaction.results:
@@ -234,7 +225,3 @@ def _refuse(commands: Sequence[PendingCommand], error: SidecarError) -> None:
     for pending in commands:
         if not pending.done:
             pending.complete(error=error)
-
-
-def _erases(transaction: PostgresTransaction) -> bool:
-    return any(isinstance(pending.command, ERASING_COMMANDS) for pending, _ in transaction.results)

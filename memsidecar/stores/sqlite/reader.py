@@ -4,9 +4,10 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from queue import LifoQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 from memsidecar.domain.errors import ShuttingDown
 from memsidecar.domain.message import StoredMessage
@@ -22,6 +23,7 @@ from memsidecar.stores.contract import (
     SessionQuery,
 )
 from memsidecar.stores.log_kinds import LogKind
+from memsidecar.stores.message_pages import RangeContent, SequenceRange, read_ranges
 from memsidecar.stores.session_rows import head_of, policy_of
 from memsidecar.stores.sqlite import rows
 from memsidecar.stores.sqlite.connection import READER_CACHE_KIB, connect, rolled_back, translated
@@ -34,10 +36,11 @@ _MAX_SCAN_BYTES = 4 << 20
 _MAX_INTEGER = (1 << 63) - 1
 "The largest integer of SQLite: above every lsn and time."
 
-_ALL_MESSAGES = "{join} WHERE true"
-_WINDOW_MESSAGES = f"{{join}} WHERE {rows.IN_WINDOW}"
-_SYSTEM_MESSAGES = f"INDEXED BY system_messages {{join}} WHERE m.role = 1 AND {rows.IN_WINDOW}"
-
+_SELECTED = {
+    RangeContent.ALL: "{join} WHERE true",
+    RangeContent.WINDOW: f"{{join}} WHERE {rows.IN_WINDOW}",
+    RangeContent.SYSTEM: f"INDEXED BY system_messages {{join}} WHERE m.role = 1 AND {rows.IN_WINDOW}",
+}
 
 # The messages of a session are stored in sequence order; across sessions the log is in that order. Neither needs a
 # sort, so that all pages of a scan together cost one walk.
@@ -47,14 +50,6 @@ _ONE_SESSION = """FROM sessions s CROSS JOIN messages m ON m.session = s.row_id
 _ALL_SESSIONS = f"""FROM log l CROSS JOIN sessions s ON s.row_id = l.session
   CROSS JOIN messages m ON m.session = l.session AND m.sequence = l.sequence
   WHERE {{conditions}} AND l.kind = {int(LogKind.MESSAGE)} AND l.lsn < ? ORDER BY l.lsn DESC"""
-
-
-class _Range(NamedTuple):
-    """A range of sequences of a session, and the condition for its messages."""
-
-    where: str
-    after: int
-    before: int
 
 
 class Reader:
@@ -105,40 +100,11 @@ class Reader:
             head = rows.find_head(connection, key)
             if head is None:
                 return MessagePage(None)
-            found, truncated = self._select(connection, head, query)
+            found, truncated = read_ranges(head, query, partial(self._read_range, connection, head, query))
         return MessagePage(head, found, truncated)
 
-    def _select(
-        self, connection: sqlite3.Connection, head: SessionHead, query: MessageQuery
-    ) -> tuple[list[StoredMessage], bool]:
-        """Read the ranges of the session in order until the page is full; return whether `max_bytes` ended it."""
-        found: list[StoredMessage] = []
-        size = 0
-        for sequences in self._ranges(head, query):
-            for message in self._read_range(connection, head, query, sequences):
-                size += len(message.body)
-                if found and size > query.max_bytes:
-                    return found, True
-                found.append(message)
-                if len(found) == query.limit:
-                    return found, False
-        return found, False
-
-    def _ranges(self, head: SessionHead, query: MessageQuery) -> Sequence[_Range]:
-        """Return the ranges to read: for the window, its system messages and what follows `window_start`.
-
-        So the pruned past of a long session is not read.
-        """
-        before = head.last_sequence + 1 if query.before is None else query.before
-        if query.include_pruned or not head.pruned_count:
-            return (_Range(_ALL_MESSAGES, query.after, before),)
-        start = head.window_start
-        old = _Range(_SYSTEM_MESSAGES, query.after, min(before, start))
-        recent = _Range(_WINDOW_MESSAGES, max(query.after, start - 1), before)
-        return (recent, old) if query.newest_first else (old, recent)
-
     def _read_range(
-        self, connection: sqlite3.Connection, head: SessionHead, query: MessageQuery, sequences: _Range
+        self, connection: sqlite3.Connection, head: SessionHead, query: MessageQuery, sequences: SequenceRange
     ) -> Iterator[StoredMessage]:
         columns, join = f"{rows.DISPLAYED}, x'', 0", ""
         if query.bodies:
@@ -146,7 +112,7 @@ class Reader:
         role = f"AND m.role = {int(query.role)}" if query.role else ""
         order = "DESC" if query.newest_first else "ASC"
         found = connection.execute(
-            f"""SELECT {columns} FROM messages m {sequences.where.format(join=join)} {role}
+            f"""SELECT {columns} FROM messages m {_SELECTED[sequences.content].format(join=join)} {role}
             AND m.session = ? AND m.sequence > ? AND m.sequence < ? ORDER BY m.sequence {order} LIMIT ?""",
             (head.row_id, sequences.after, sequences.before, query.limit),
         )

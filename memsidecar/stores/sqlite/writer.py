@@ -13,7 +13,6 @@ from memsidecar.domain.quota import QuotaLookup
 from memsidecar.domain.session import SessionHead, SessionKey
 from memsidecar.domain.statistics import OperationStatistics
 from memsidecar.stores.contract import (
-    ERASING_COMMANDS,
     AddDeadLetter,
     AdvanceWatermark,
     Append,
@@ -29,7 +28,6 @@ from memsidecar.stores.contract import (
     ImportMessages,
     ImportRecords,
     ImportSession,
-    LogChanges,
     PendingCommand,
     PutDocument,
     SetPolicy,
@@ -38,7 +36,7 @@ from memsidecar.stores.contract import (
     UpdateWindowExclusive,
     UpsertRecords,
 )
-from memsidecar.stores.listeners import Listeners
+from memsidecar.stores.listeners import Listeners, erases
 from memsidecar.stores.session_commands import claim
 from memsidecar.stores.sqlite.append import append
 from memsidecar.stores.sqlite.connection import rolled_back, translate, translated
@@ -192,13 +190,13 @@ class Writer:
             try:
                 self._execute(transaction)
             except DiskFull:
-                self._disk_guard.make_room(spend_ballast=_erases(transaction))
+                self._disk_guard.make_room(spend_ballast=erases(transaction))
                 self._execute(transaction)
 
     def _execute(self, transaction: Transaction) -> None:
         row_count = len(transaction.message_rows) + len(transaction.statements)
         pages = estimate_pages(row_count, transaction.body_bytes)
-        if not self._disk_guard.has_room_for(pages) and not _erases(transaction):
+        if not self._disk_guard.has_room_for(pages) and not erases(transaction):
             raise DiskFull()
         with translated(self._path):
             if transaction.statements or len(transaction.message_rows) > ROWS_PER_STATEMENT:
@@ -225,16 +223,9 @@ class Writer:
         self._next_ids = transaction.next_ids
         self.quota_usage.publish(transaction.usage)
         try:
-            self._notify(transaction)
+            self.listeners.notify(transaction)
         finally:
             self.published_lsn = transaction.lsn
-
-    def _notify(self, transaction: Transaction) -> None:
-        if transaction.events:
-            self.listeners.notify_of_commit(transaction.events)
-        if self.listeners.has_log_listeners:
-            namespaces = {event.key.namespace for event in transaction.events} | transaction.logged_namespaces
-            self.listeners.notify_of_log(LogChanges(namespaces, transaction.erasures, _erases(transaction)))
 
     def _record_ids(self, transaction: Transaction) -> None:
         for row_id in range(self._next_ids.session, transaction.next_session):
@@ -275,10 +266,6 @@ class Writer:
         """End all waits: nothing will be published any more."""
         self._failed = True
         self.purges.refuse_all(error)
-
-
-def _erases(transaction: Transaction) -> bool:
-    return any(isinstance(pending.command, ERASING_COMMANDS) for pending, _ in transaction.results)
 
 
 def _read_next_ids(connection: sqlite3.Connection) -> NextIds:
