@@ -55,7 +55,7 @@ class SchemaVersion(NamedTuple):
 def migrate(connection_string: ConnectionString) -> SchemaVersion:
     """Bring the schema to the newest version. Each step is one transaction; two callers take turns."""
     with translated(), closing(connect(connection_string)) as connection:
-        with suppress(errors.UniqueViolation, errors.DuplicateTable):  # another caller creates it
+        with suppress(errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateObject):  # by another caller
             connection.execute(_CREATE_VERSIONS)
         _limit_role(connection)
         while _migrate_once(connection):
