@@ -5,7 +5,6 @@ Imported only if it is configured: psycopg is an optional dependency.
 
 import logging
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from memsidecar.domain.errors import JournalUnavailable, StartRefused
@@ -27,18 +26,14 @@ def open_postgres(settings: Settings, quotas: QuotaLookup) -> Journal:
     make_directory(directory)
     if (directory / FILE_NAME).exists():
         raise StartRefused(f"{directory} has a journal of SQLite: journal = postgres needs a directory of its own")
-    with ExitStack() as locked:
-        lock = DirectoryLock(directory / "lock")
-        locked.callback(lock.release)
-        journal = PostgresJournal(
-            _ConnectionStringFile(settings).read,
-            connections=settings.postgres_connections,
-            max_commit_delay_seconds=settings.commit_delay_ms / 1000,
-            quotas=quotas,
-            on_close=lock.release,
-        )
-        locked.pop_all()
-    return journal
+    lock = DirectoryLock(directory / "lock")
+    return PostgresJournal(
+        _ConnectionStringFile(settings).read,
+        connections=settings.postgres_connections,
+        max_commit_delay_seconds=settings.commit_delay_ms / 1000,
+        quotas=quotas,
+        on_close=lock.release,
+    )
 
 
 def migrate_database(settings: Settings) -> None:

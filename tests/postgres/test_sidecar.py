@@ -9,7 +9,7 @@ import pytest
 from memsidecar.stores.postgres.migrations import migrate
 from tests.postgres.conftest import NEWEST
 from tests.support.forked import run
-from tests.support.postgres_server import PostgresServer, create_database, postgres_server
+from tests.support.postgres_server import PostgresServer, create_database, free_port, postgres_server
 from tests.support.process import Client, SidecarProcess, refusal
 from tests.support.waiting import HANG_SECONDS
 
@@ -56,6 +56,15 @@ def test_the_commands_prepare_and_examine_the_database(
         client.add("s1", TEXTS[0])
         examined = run("doctor", *flags, timeout=HANG_SECONDS)
     assert (examined.returncode, examined.stdout) == (0, "the database: whole\n")
+
+
+def test_a_sidecar_does_not_start_without_its_database(tmp_path: Path) -> None:
+    file = tmp_path / "postgres-url"
+    file.write_text(f"postgresql://memsidecar@127.0.0.1:{free_port()}/none")
+    flags = ("--journal", "postgres", "--postgres-url-file", str(file), "--data-dir", str(tmp_path / "data"))
+    refused = run("serve", *flags, timeout=HANG_SECONDS)
+    assert refused.returncode != 0
+    assert refused.stderr.splitlines()[-1].endswith("the journal's database does not answer; nothing was changed")
 
 
 def test_a_directory_with_a_journal_of_sqlite_is_refused(tmp_path: Path, flags: tuple[str, ...]) -> None:

@@ -53,7 +53,12 @@ CONFLICTS = (
 )
 _BUSY = (*CONFLICTS, errors.QueryCanceled, errors.TooManyConnections, errors.OutOfMemory)
 _DAMAGED = (errors.DataCorrupted, errors.IndexCorrupted)
-_UNREACHABLE = (psycopg.OperationalError, psycopg.InterfaceError, errors.ReadOnlySqlTransaction, PoolTimeout)
+_UNREACHABLE = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    errors.IdleInTransactionSessionTimeout,
+    errors.ReadOnlySqlTransaction,
+)
 
 T = TypeVar("T")
 

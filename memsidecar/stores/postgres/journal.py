@@ -37,7 +37,10 @@ CONNECTIONS_BESIDE_READS = 3
 
 
 class PostgresJournal(KnowledgeReads, PostgresSnapshotReads):
-    """Implements `stores.contract.Journal` on a database that `memsidecar migrate` has prepared."""
+    """Implements `stores.contract.Journal` on a database that `memsidecar migrate` has prepared.
+
+    `on_close` is called once, after everything else is closed, also if the journal cannot be opened.
+    """
 
     def __init__(
         self,
