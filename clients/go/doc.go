@@ -28,6 +28,6 @@
 // that the sidecar gives, and four for what goes wrong on the way.
 //
 // After [ErrDeadlineExceeded], [ErrCanceled], [ErrUnreachable] and any other error without a reason a write may have
-// been stored: send it again with the id that you gave. After an error with a reason, that attempt stored nothing; an
-// earlier attempt whose response was lost may have. Acknowledged messages of a stream stay stored.
+// been stored: send it again with the id that you gave. The same holds for [ErrJournalUnavailable]. After any other error
+// with a reason, that attempt stored nothing; an earlier attempt whose response was lost may have. Acknowledged messages of a stream stay stored.
 package memsidecar

@@ -49,6 +49,9 @@ var (
 	ErrIndexUnavailable = errors.New("the index is not available")
 	// ErrOverloaded: too many requests are queued in the sidecar. The client has retried the call.
 	ErrOverloaded = errors.New("the sidecar is overloaded")
+	// ErrJournalUnavailable: the database of the sidecar's journal does not answer. The client has retried the call. A
+	// write may have been stored.
+	ErrJournalUnavailable = errors.New("the journal is not available")
 	// ErrDataCorrupted: stored data is corrupted. "file" in Error.Metadata names the file.
 	ErrDataCorrupted = errors.New("stored data is corrupted")
 	// ErrNotImplemented: this version of the sidecar does not implement the RPC.
@@ -91,6 +94,7 @@ var byReason = map[string]error{
 	"SHUTTING_DOWN":          ErrShuttingDown,
 	"INDEX_UNAVAILABLE":      ErrIndexUnavailable,
 	"OVERLOADED":             ErrOverloaded,
+	"JOURNAL_UNAVAILABLE":    ErrJournalUnavailable,
 	"DATA_CORRUPTED":         ErrDataCorrupted,
 	"NOT_IMPLEMENTED":        ErrNotImplemented,
 	"INTERNAL":               ErrInternal,

@@ -2,6 +2,7 @@ package memsidecar
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -67,5 +68,5 @@ func worthAnother(failed *Error) bool {
 // wasRefused is for a call that has no id and counts each time: only where the sidecar itself says that it did nothing,
 // it is sent again.
 func wasRefused(failed *Error) bool {
-	return failed.Code == codes.Unavailable && failed.Reason != ""
+	return failed.Code == codes.Unavailable && failed.Reason != "" && !errors.Is(failed, ErrJournalUnavailable)
 }

@@ -83,7 +83,8 @@ const (
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 19
 	// RESOURCE_EXHAUSTED; metadata: cursor. The caller of Watch does not read its events. Watch again from the cursor.
 	ErrorReason_ERROR_REASON_SLOW_READER ErrorReason = 20
-	// UNAVAILABLE, retry: the database of the journal does not answer. RetryInfo says how long to wait.
+	// UNAVAILABLE, retry: the database of the journal does not answer. RetryInfo says how long to wait. The call may have
+	// taken effect: send it again with the same ids.
 	ErrorReason_ERROR_REASON_JOURNAL_UNAVAILABLE ErrorReason = 21
 )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import grpc
 
-from memsidecar_client.errors import Closed, MemsidecarError
+from memsidecar_client.errors import Closed, JournalUnavailable, MemsidecarError
 
 ATTEMPTS = 4
 WAITS_SECONDS = (0.4, 1.2, 3.6)
@@ -66,8 +66,10 @@ class Attempts:
         """
         if isinstance(error, Closed):
             return False
-        if error.reason or self.method in COUNTED:
-            return error.code is grpc.StatusCode.UNAVAILABLE and bool(error.reason)
+        if self.method in COUNTED and (not error.reason or isinstance(error, JournalUnavailable)):
+            return False
+        if error.reason:
+            return error.code is grpc.StatusCode.UNAVAILABLE
         return error.code is grpc.StatusCode.UNAVAILABLE or error.code in _BROKEN
 
 

@@ -15,9 +15,10 @@
         Unauthenticated       the token is missing, unknown or expired
         PermissionDenied      the token is not valid for this namespace or this call
         Starting              \\
-        ShuttingDown           | the client has retried these four, as often as the retry policy allows
+        ShuttingDown           | the client has retried these five, as often as the retry policy allows
         IndexUnavailable       |
-        Overloaded            /
+        Overloaded             |
+        JournalUnavailable    /  the journal's database does not answer: a write may have been stored
         DataCorrupted         a stored file cannot be read: `file` in `metadata`
         Unimplemented         the reason NOT_IMPLEMENTED: this version of the sidecar lacks the RPC (NotImplemented is a
                               builtin of Python)
@@ -28,8 +29,8 @@
         Cancelled             the caller cancelled; a write may have been stored
             Closed            by closing the client
 
-After an error with a reason, that attempt stored nothing; an earlier attempt whose response was lost may have stored
-the message. An error with a reason that this client does not know is a MemsidecarError.
+After an error with a reason, except JournalUnavailable, that attempt stored nothing; an earlier attempt whose response
+was lost may have stored the message. An error with a reason that this client does not know is a MemsidecarError.
 """
 
 from collections.abc import Mapping
@@ -147,6 +148,10 @@ class Overloaded(MemsidecarError):
     pass
 
 
+class JournalUnavailable(MemsidecarError):
+    pass
+
+
 class DataCorrupted(MemsidecarError):
     pass
 
@@ -194,6 +199,7 @@ BY_REASON: dict[str, type[MemsidecarError]] = {
     "SHUTTING_DOWN": ShuttingDown,
     "INDEX_UNAVAILABLE": IndexUnavailable,
     "OVERLOADED": Overloaded,
+    "JOURNAL_UNAVAILABLE": JournalUnavailable,
     "DATA_CORRUPTED": DataCorrupted,
     "NOT_IMPLEMENTED": Unimplemented,
     "INTERNAL": Internal,

@@ -74,6 +74,10 @@ pub enum Error {
     /// Too many requests are queued in the sidecar. The client has retried the call.
     #[error("{0}")]
     Overloaded(Box<Details>),
+    /// The database of the sidecar's journal does not answer. The client has retried the call. A write may have been
+    /// stored.
+    #[error("{0}")]
+    JournalUnavailable(Box<Details>),
     /// Stored data is corrupted: `file` in [`Details::metadata`].
     #[error("{0}")]
     DataCorrupted(Box<Details>),
@@ -122,6 +126,7 @@ impl Error {
             | Self::ShuttingDown(details)
             | Self::IndexUnavailable(details)
             | Self::Overloaded(details)
+            | Self::JournalUnavailable(details)
             | Self::DataCorrupted(details)
             | Self::NotImplemented(details)
             | Self::Internal(details)
@@ -153,6 +158,7 @@ impl Error {
             "SHUTTING_DOWN" => Self::ShuttingDown,
             "INDEX_UNAVAILABLE" => Self::IndexUnavailable,
             "OVERLOADED" => Self::Overloaded,
+            "JOURNAL_UNAVAILABLE" => Self::JournalUnavailable,
             "DATA_CORRUPTED" => Self::DataCorrupted,
             "NOT_IMPLEMENTED" => Self::NotImplemented,
             "INTERNAL" => Self::Internal,

@@ -82,11 +82,14 @@ impl Attempts {
             return false;
         }
         let details = error.details();
-        let refused = !details.reason.is_empty();
+        let refused = !details.reason.is_empty() && !matches!(error, Error::JournalUnavailable(_));
+        if self.counts() && !refused {
+            return false;
+        }
         match details.code {
-            Code::Unavailable => refused || !self.counts(),
+            Code::Unavailable => true,
             // Status codes of a broken transport, if they come without a reason of the sidecar.
-            Code::Internal | Code::Unknown | Code::Cancelled => !refused && !self.counts(),
+            Code::Internal | Code::Unknown | Code::Cancelled => details.reason.is_empty(),
             _ => false,
         }
     }

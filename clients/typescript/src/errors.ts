@@ -2,7 +2,8 @@
 // MemsidecarError are all of them; a reason that this client does not know yet is a MemsidecarError.
 //
 // After an error with a reason, that attempt stored nothing; an earlier attempt whose response was lost may have. After
-// one without a reason (Unreachable, DeadlineExceeded, Cancelled and the like) a write may have been stored.
+// one without a reason (Unreachable, DeadlineExceeded, Cancelled and the like), and after JournalUnavailable, a write may
+// have been stored.
 // Acknowledged messages of a stream stay stored.
 
 import { type Details, NO_DETAILS } from "./details.js";
@@ -154,6 +155,14 @@ export class IndexUnavailable extends MemsidecarError {
 /** Too many requests are queued in the sidecar. The client has retried the call as often as the retry policy allows. */
 export class Overloaded extends MemsidecarError {
     override readonly name: string = "Overloaded";
+}
+
+/**
+ * The database of the sidecar's journal does not answer. The client has retried the call as often as the retry policy
+ * allows. A write may have been stored.
+ */
+export class JournalUnavailable extends MemsidecarError {
+    override readonly name: string = "JournalUnavailable";
 }
 
 /** Stored data is corrupted: `file` in `metadata`. */

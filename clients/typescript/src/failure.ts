@@ -28,6 +28,7 @@ export const BY_REASON: ReadonlyMap<string, Kind> = new Map(
         SHUTTING_DOWN: errors.ShuttingDown,
         INDEX_UNAVAILABLE: errors.IndexUnavailable,
         OVERLOADED: errors.Overloaded,
+        JOURNAL_UNAVAILABLE: errors.JournalUnavailable,
         DATA_CORRUPTED: errors.DataCorrupted,
         NOT_IMPLEMENTED: errors.NotImplemented,
         INTERNAL: errors.Internal,

@@ -1,6 +1,6 @@
 // The retry policy.
 
-import { Closed, type MemsidecarError, type StatusCode } from "./errors.js";
+import { Closed, JournalUnavailable, type MemsidecarError, type StatusCode } from "./errors.js";
 import { kindOf } from "./plain.js";
 
 /** The default maximum number of attempts. */
@@ -63,8 +63,8 @@ export class Attempts {
      */
     #worthAnother(error: MemsidecarError): boolean {
         if (error instanceof Closed) return false;
-        if (error.code === "UNAVAILABLE") return this.#repeatable || error.reason !== "";
-        return this.#repeatable && error.reason === "" && BROKEN.has(error.code);
+        if (!this.#repeatable && (error.reason === "" || error instanceof JournalUnavailable)) return false;
+        return error.code === "UNAVAILABLE" || (error.reason === "" && BROKEN.has(error.code));
     }
 }
 

@@ -358,6 +358,7 @@ func kindOf(err error) string {
 		{memsidecar.ErrShuttingDown, "ShuttingDown"},
 		{memsidecar.ErrIndexUnavailable, "IndexUnavailable"},
 		{memsidecar.ErrOverloaded, "Overloaded"},
+		{memsidecar.ErrJournalUnavailable, "JournalUnavailable"},
 		{memsidecar.ErrDataCorrupted, "DataCorrupted"},
 		{memsidecar.ErrNotImplemented, "NotImplemented"},
 		{memsidecar.ErrInternal, "Internal"},

@@ -47,6 +47,7 @@ fn kind(error: &Error) -> &'static str {
         Error::ShuttingDown(_) => "ShuttingDown",
         Error::IndexUnavailable(_) => "IndexUnavailable",
         Error::Overloaded(_) => "Overloaded",
+        Error::JournalUnavailable(_) => "JournalUnavailable",
         Error::DataCorrupted(_) => "DataCorrupted",
         Error::NotImplemented(_) => "NotImplemented",
         Error::Internal(_) => "Internal",

@@ -722,7 +722,8 @@ pub enum ErrorReason {
     Internal = 19,
     /// RESOURCE_EXHAUSTED; metadata: cursor. The caller of Watch does not read its events. Watch again from the cursor.
     SlowReader = 20,
-    /// UNAVAILABLE, retry: the database of the journal does not answer. RetryInfo says how long to wait.
+    /// UNAVAILABLE, retry: the database of the journal does not answer. RetryInfo says how long to wait. The call may have
+    /// taken effect: send it again with the same ids.
     JournalUnavailable = 21,
 }
 impl ErrorReason {

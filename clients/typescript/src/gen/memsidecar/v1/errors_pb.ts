@@ -181,7 +181,8 @@ export enum ErrorReason {
   SLOW_READER = 20,
 
   /**
-   * UNAVAILABLE, retry: the database of the journal does not answer. RetryInfo says how long to wait.
+   * UNAVAILABLE, retry: the database of the journal does not answer. RetryInfo says how long to wait. The call may have
+   * taken effect: send it again with the same ids.
    *
    * @generated from enum value: ERROR_REASON_JOURNAL_UNAVAILABLE = 21;
    */

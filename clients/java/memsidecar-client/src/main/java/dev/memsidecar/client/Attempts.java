@@ -88,8 +88,11 @@ final class Attempts {
         if (error instanceof ClosedException || caller.isCancelled()) {
             return false;
         }
-        boolean refused = !error.reason().isEmpty();
+        boolean reasoned = !error.reason().isEmpty();
+        if (counted && (!reasoned || error instanceof JournalUnavailableException)) {
+            return false;
+        }
         boolean away = error.code() == Status.Code.UNAVAILABLE;
-        return refused || counted ? refused && away : away || BROKEN.contains(error.code());
+        return away || !reasoned && BROKEN.contains(error.code());
     }
 }

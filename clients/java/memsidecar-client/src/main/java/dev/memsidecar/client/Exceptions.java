@@ -32,6 +32,7 @@ final class Exceptions {
             Map.entry("SHUTTING_DOWN", ShuttingDownException::new),
             Map.entry("INDEX_UNAVAILABLE", IndexUnavailableException::new),
             Map.entry("OVERLOADED", OverloadedException::new),
+            Map.entry("JOURNAL_UNAVAILABLE", JournalUnavailableException::new),
             Map.entry("DATA_CORRUPTED", DataCorruptedException::new),
             Map.entry("NOT_IMPLEMENTED", NotImplementedException::new),
             Map.entry("INTERNAL", InternalException::new));

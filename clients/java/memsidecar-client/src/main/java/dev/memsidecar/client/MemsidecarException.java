@@ -12,7 +12,7 @@ import java.util.Optional;
  * beyond gRPC's own limit. A reason that this version does not know yet is a plain {@code MemsidecarException}.
  *
  * <p>After an error with a reason, that attempt stored nothing; an earlier attempt whose response was lost may have.
- * After one without a reason, a write may have been stored.
+ * After one without a reason, and after {@link JournalUnavailableException}, a write may have been stored.
  */
 public class MemsidecarException extends RuntimeException {
     private static final long serialVersionUID = 1L;
