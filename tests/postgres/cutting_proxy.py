@@ -19,17 +19,25 @@ class Cut(Enum):
     NONE = "none"
     BEFORE_REQUEST = "before the request"
     BEFORE_ANSWER = "between COMMIT and its answer"
+    BEFORE_ANSWER_TO_MARK = "between the request with the mark and its answer"
 
 
 class CuttingProxy:
-    """Listens on loopback while it is open. `cut` is what happens to the next transaction."""
+    """Listens on loopback while it is open. `cut` is what happens to the next transaction, or to the request with
+    `mark`; `marked_requests` counts these. `disconnect` loses the clients only: the server does not notice before it
+    answers.
+    """
 
     def __init__(self, server_port: int) -> None:
         self._server_port = server_port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self.cut = Cut.NONE
+        self.mark = b""
         self.cuts = 0
+        self.marked_requests = 0
+        self._marked = False
+        self._clients: list[socket.socket] = []
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -45,6 +53,7 @@ class CuttingProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return  # closed
+            self._clients.append(client)
             server = socket.create_connection(("127.0.0.1", self._server_port))
             for source, target, loses in (
                 (client, server, self._loses_request),
@@ -52,10 +61,22 @@ class CuttingProxy:
             ):
                 threading.Thread(target=_pump, args=(source, target, loses), daemon=True).start()
 
-    def _loses_request(self, _: bytes) -> bool:
+    def disconnect(self) -> None:
+        """Lose all clients. Their requests go on at the server."""
+        for client in self._clients:
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+        self._clients.clear()
+
+    def _loses_request(self, chunk: bytes) -> bool:
+        is_marked = bool(self.mark) and self.mark in chunk
+        self.marked_requests += is_marked
+        self._marked = is_marked and self.cut is Cut.BEFORE_ANSWER_TO_MARK
         return self._cuts_now(Cut.BEFORE_REQUEST)
 
     def _loses_answer(self, chunk: bytes) -> bool:
+        if self._marked:
+            return self._cuts_now(Cut.BEFORE_ANSWER_TO_MARK)
         return COMMITTED in chunk and self._cuts_now(Cut.BEFORE_ANSWER)
 
     def _cuts_now(self, cut: Cut) -> bool:

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import psycopg
+import pytest
 
 from memsidecar.domain.errors import IdConflict, NotFound, Overloaded, SessionOwnerMismatch
 from memsidecar.domain.quota import no_quotas
@@ -101,7 +102,13 @@ def command(choose: Choose, row_ids: Sequence[int]) -> Any:
     return choose.choices(makers, weights=[6, *[1] * (len(makers) - 1)])[0]()
 
 
-def write_at_random(writer: PostgresWriter, url: str, seed: int) -> list[BaseException]:
+def _append(choose: Choose, _: Sequence[int]) -> Append:
+    return Append(choose.choice(KEYS), "", [draft(f"{choose.random()}")])
+
+
+def write_at_random(
+    writer: PostgresWriter, url: str, seed: int, command: Callable[[Choose, Sequence[int]], Any]
+) -> list[BaseException]:
     """Write groups of commands; return the errors that no order of the commands explains."""
     choose = Choose(seed)
     errors: list[BaseException] = []
@@ -116,12 +123,17 @@ def write_at_random(writer: PostgresWriter, url: str, seed: int) -> list[BaseExc
     return errors
 
 
-def test_writers_of_all_commands_never_wait_for_each_other_in_a_circle(url: str) -> None:
+@pytest.mark.parametrize("commands", [[command] * WRITERS, [_append, _append, command]], ids=["all", "appends"])
+def test_writers_never_wait_for_each_other_in_a_circle(url: str, commands: Sequence[Callable[..., Any]]) -> None:
+    """A writer that only appends commits by one statement where it has written last."""
     with closing(SidecarLease(lambda: url)) as lease, ThreadPoolExecutor(WRITERS) as threads:
         writers = [
             PostgresWriter(lambda: url, lease, quotas=no_quotas, commits=OperationStatistics()) for _ in range(WRITERS)
         ]
-        runs = [threads.submit(write_at_random, writer, url, seed) for seed, writer in enumerate(writers)]
+        runs = [
+            threads.submit(write_at_random, writer, url, seed, command)
+            for seed, (writer, command) in enumerate(zip(writers, commands, strict=True))
+        ]
         errors = [error for run in runs for error in run.result()]
         for writer in writers:
             writer.close()

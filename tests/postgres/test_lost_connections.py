@@ -60,6 +60,8 @@ from tests.support.waiting import until
 
 _TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE application_name = 'memsidecar' AND datname = %s"""
+_LOCK_SESSIONS = "SELECT FROM sessions FOR UPDATE"
+_WAITING = "SELECT FROM pg_stat_activity WHERE application_name = 'memsidecar' AND wait_event_type = 'Lock'"
 ROUNDS = 4
 TERMINATIONS = 20
 WRITERS = 4
@@ -231,6 +233,35 @@ def test_a_write_whose_connection_is_cut_takes_effect_once(
         assert proxy.cuts == number + 1
     lsns = [entry.lsn for entry in follow(cut_journal)]
     assert lsns == sorted(set(lsns))
+    assert examine(lambda: url) == []
+
+
+def test_an_append_by_one_statement_whose_answer_is_lost_is_stored_once(
+    cut_journal: Journal, proxy: CuttingProxy, url: str
+) -> None:
+    for number in range(ROUNDS):
+        steps = _append(cut_journal, number)
+        next(steps)
+        proxy.mark, proxy.cut = f"m{number}".encode(), Cut.BEFORE_ANSWER_TO_MARK
+        assert next(steps, "done") == "done"
+        assert proxy.cuts == number + 1
+    assert contents(cut_journal) == ["first", "second", "third", *(f"m{number}" for number in range(ROUNDS))]
+    assert examine(lambda: url) == []
+
+
+def test_a_statement_that_outlives_its_connection_is_stored_once(
+    cut_journal: Journal, proxy: CuttingProxy, url: str
+) -> None:
+    """The statement waits for a lock when its connection is lost. Its sidecar waits for it."""
+    with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute(_LOCK_SESSIONS)
+        appended = pool.submit(append, cut_journal, draft("a"))
+        until(lambda: other.execute(_WAITING).fetchone() is not None, "the statement's wait for the lock")
+        proxy.disconnect()
+        other.rollback()
+        assert not appended.result().results[0].duplicate
+    assert appended.result().head == known_head(cut_journal)
+    assert contents(cut_journal) == ["first", "second", "third", "a"]
     assert examine(lambda: url) == []
 
 

@@ -1,9 +1,11 @@
 """The outcome of a commit whose answer was lost.
 
-The server tells it by the transaction's id. The lsns that the commit took are those of the rows that carry this id.
+The server tells that of a transaction by its id. The lsns that the commit took are those of the rows that carry this
+id. A single statement has no id that is known before; its messages tell.
 """
 
 import time
+from collections.abc import Callable
 from contextlib import closing
 
 import psycopg
@@ -11,6 +13,7 @@ from psycopg import Connection, errors
 
 from memsidecar.domain.errors import JournalUnavailable
 from memsidecar.stores.postgres.connection import RETRY_SECONDS, ConnectionString, connect
+from memsidecar.stores.postgres.known_heads import KnownRows
 from memsidecar.stores.postgres.namespaces import NamespaceChanges
 from memsidecar.stores.postgres.transaction import PostgresTransaction
 
@@ -25,6 +28,9 @@ _LAST_LSN = """SELECT max(lsn) FROM (
     UNION ALL SELECT lsn FROM events
       WHERE namespace = %(number)s AND lsn > %(lsn)s AND time_us = %(now_us)s AND xmin = %(id)s::xid8::xid
   ) AS entries"""
+_TOUCH = """UPDATE sessions SET last_active_us = last_active_us + 1
+  WHERE row_id = %s AND version = %s AND last_active_us = %s"""
+_FIND_MESSAGE = "SELECT lsn FROM messages WHERE session = %s AND sequence = %s AND id = %s AND commit_us = %s"
 
 
 def resolve_commit(connection_string: ConnectionString, transaction: PostgresTransaction) -> bool:
@@ -32,24 +38,56 @@ def resolve_commit(connection_string: ConnectionString, transaction: PostgresTra
 
     While it is in progress, the server has not yet noticed that its connection is lost.
     """
+
+    def is_committed(connection: Connection) -> bool | None:
+        status = _read_status(connection, transaction)
+        if status == _COMMITTED:
+            return _correct_lsns(connection, transaction)
+        return False if status == _ABORTED else None
+
+    return _resolve(connection_string, is_committed)
+
+
+def resolve_appends(connection_string: ConnectionString, transaction: PostgresTransaction, known: KnownRows) -> bool:
+    """Return whether the statement that committed the Appends took effect; if not, it never will.
+
+    The statement writes only while each session is as known. So changing one of them, as it is known, decides: it
+    waits for a statement in progress, and succeeds only if that has not taken effect.
+    """
+    first = next(iter(known.values()))
+
+    def is_committed(connection: Connection) -> bool:
+        connection.execute(_TOUCH, (first.row_id, first.version, first.last_active_us))
+        found = {
+            namespace: connection.execute(_FIND_MESSAGE, (*message, transaction.now_us)).fetchone()
+            for namespace, message in transaction.last_messages.items()
+        }
+        stored = {namespace: int(row[0]) for namespace, row in found.items() if row is not None}
+        if len(stored) < len(found):
+            return False
+        transaction.correct_lsns(stored)
+        return True
+
+    return _resolve(connection_string, is_committed)
+
+
+def _resolve(connection_string: ConnectionString, is_committed: Callable[[Connection], bool | None]) -> bool:
     deadline = time.monotonic() + RETRY_SECONDS
     while time.monotonic() < deadline:
         try:
             with closing(connect(connection_string)) as connection:
-                status = _read_status(connection, transaction.id)
-                if status == _COMMITTED:
-                    return _correct_lsns(connection, transaction)
-                if status == _ABORTED:
-                    return False
+                answer = is_committed(connection)
+                if answer is not None:
+                    return answer
         except psycopg.OperationalError:
             pass  # the database is still away
         time.sleep(POLL_SECONDS)
     raise JournalUnavailable("the journal's database does not answer; the call may have taken effect: try again")
 
 
-def _read_status(connection: Connection, transaction_id: str) -> str | None:
+def _read_status(connection: Connection, transaction: PostgresTransaction) -> str | None:
     try:
-        ((status,),) = connection.execute(_STATUS, (transaction_id,)).fetchall()
+        ((status,),) = connection.execute(_STATUS, (transaction.id,)).fetchall()
         return None if status is None else str(status)
     except errors.InvalidParameterValue:
         return _ABORTED  # an id that the server has not given: the transaction was lost with the server

@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import Connection, errors
+from psycopg.adapt import AdaptersMap
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8BinaryDumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from memsidecar.domain.errors import (
@@ -29,6 +31,9 @@ CONNECT_SECONDS = 5
 RETRY_SECONDS = 5.0
 "How long a command or a read waits for the database to come back: less than the default deadline of a call."
 MAX_TRIES = 3
+# By default an integer is sent as the smallest type that holds it, and each combination of types is prepared by itself.
+_ADAPTERS = AdaptersMap(psycopg.adapters)
+_ADAPTERS.register_dumper(int, Int8BinaryDumper)
 _PARAMETERS: Mapping[str, Any] = {
     "application_name": "memsidecar",
     "connect_timeout": CONNECT_SECONDS,
@@ -36,6 +41,7 @@ _PARAMETERS: Mapping[str, Any] = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
+    "context": _ADAPTERS,
 }
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 

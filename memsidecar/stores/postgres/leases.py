@@ -34,7 +34,8 @@ _LOCK = f"SELECT epoch, until::text, until < clock_timestamp() FROM leases WHERE
 _TAKE = f"UPDATE leases SET holder = %s, epoch = %s, until = {_UNTIL} WHERE {_OF_SIDECAR}"
 _RENEW = f"UPDATE leases SET until = {_UNTIL} WHERE {_OWN}"
 _RELEASE = f"UPDATE leases SET until = clock_timestamp() WHERE {_OWN}"
-FENCE = f"SELECT FROM leases WHERE {_OWN} FOR KEY SHARE"
+OWN_LEASE = "l.task = 'sidecar' AND l.shard = 0 AND l.holder = %s AND l.epoch = %s"
+FENCE = f"SELECT FROM leases l WHERE {OWN_LEASE} FOR KEY SHARE"
 "Returns a row, and locks it, while the lease has not been taken over."
 
 

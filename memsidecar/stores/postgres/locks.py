@@ -149,9 +149,11 @@ _TARGETS: Mapping[type, Callable[[LockTargets, Any], None]] = {
 
 @dataclass(slots=True)
 class LockedRows:
-    """What a transaction read after it took its locks. `transaction_id` names it after a lost answer."""
+    """What a transaction read after it took its locks. `transaction_id` names it after a lost answer; a single
+    statement has none before it commits.
+    """
 
-    transaction_id: str
+    transaction_id: str | None
     targets: LockTargets
     namespaces: Mapping[str, NamespaceChanges]
     heads: dict[SessionKey, SessionHead | None]

@@ -102,6 +102,11 @@ class NamespaceChanges:
         """Return how far before the last lsn of the transaction one of its lsns is; None for an lsn that was read."""
         return self.lsn - lsn if lsn > self.read_lsn else None
 
+    def unchanged(self) -> "NamespaceChanges":
+        """Return the row as the commit has left it, for the next transaction."""
+        lsn = self.lsn + self.lsn_shift
+        return NamespaceChanges(self.name, self.number, lsn, lsn, self.usage)
+
     def stored_lsn(self, lsn: int) -> int:
         """Return the lsn that an entry has after the commit."""
         return lsn + self.lsn_shift if lsn > self.read_lsn else lsn

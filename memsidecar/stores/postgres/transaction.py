@@ -6,7 +6,7 @@ heads and results where another process has committed in between.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ _VALUES = f"%s, {NEW_LSN}, {', '.join(['%s'] * 14)}"
 _INSERT_SESSION = f"""INSERT INTO sessions({_SAVED}, bytes, row_id, namespace, session_id)
   VALUES ({_VALUES}, %s, %s, %s, %s)"""
 _UPDATE_SESSION = f"UPDATE sessions SET ({_SAVED}, bytes) = ROW({_VALUES}, bytes + %s) WHERE row_id = %s"
-_INSERT_MESSAGES = """INSERT INTO messages(session, sequence, namespace, lsn, role, flags, tokens, displayed_tokens,
+INSERT_MESSAGES = """INSERT INTO messages(session, sequence, namespace, lsn, role, flags, tokens, displayed_tokens,
     time_us, commit_us, exchange, score, id, fingerprint, body, displayed_body, vector)
   SELECT m.session, m.sequence, m.namespace, n.lsn - m.back, m.role, m.flags, m.tokens, m.displayed_tokens,
     m.time_us, m.commit_us, m.exchange, m.score, m.id, m.fingerprint, m.body, m.displayed_body, m.vector
@@ -40,7 +40,8 @@ _INSERT_MESSAGES = """INSERT INTO messages(session, sequence, namespace, lsn, ro
     %b::bytea[], %b::bytea[])
   AS m(session, sequence, namespace, back, role, flags, tokens, displayed_tokens, time_us, commit_us, exchange, score,
     id, fingerprint, body, displayed_body, vector)
-  JOIN namespaces n ON n.number = m.namespace"""
+  JOIN {} n ON n.number = m.namespace"""
+"Takes the lsns from a relation with the number and the last lsn of each namespace."
 _INSERT_EVENTS = """INSERT INTO events(namespace, lsn, kind, session, sequence, time_us)
   SELECT e.namespace, n.lsn - e.back, e.kind, e.session, e.sequence, e.time_us
   FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[])
@@ -110,6 +111,25 @@ class PostgresTransaction:
     def has_changes(self) -> bool:
         return bool(self._statements or self._saved or self._messages or self._log_events)
 
+    @property
+    def only_appends(self) -> bool:
+        """Whether the transaction only adds messages: to sessions that exist, have their users, and prune no less."""
+        return bool(self._messages) and not (self._statements or self._log_events or self._new_sessions)
+
+    @property
+    def heads(self) -> Mapping[SessionKey, SessionHead | None]:
+        """Return the heads that were read, as the transaction leaves them."""
+        return self._rows.heads
+
+    @property
+    def saved_heads(self) -> Sequence[SessionHead]:
+        return list(self._saved.values())
+
+    @property
+    def last_messages(self) -> Mapping[str, tuple[int, int, str]]:
+        """Return session, sequence and id of the last message in each namespace."""
+        return {new.namespace: (new.session, new.message.sequence, new.draft.id) for new in self._messages}
+
     def namespace(self, name: str) -> NamespaceChanges:
         return self._rows.namespaces[name]
 
@@ -169,6 +189,9 @@ class PostgresTransaction:
     def add_bytes(self, session: int, growth: int) -> None:
         self._session_bytes[session] = self._session_bytes.get(session, 0) + growth
 
+    def growth(self, session: int) -> int:
+        return self._session_bytes.get(session, 0)
+
     def save_session(self, head: SessionHead) -> None:
         """Write the whole row of the session."""
         self._rows.heads[head.key] = self._saved[head.key] = head
@@ -196,15 +219,14 @@ class PostgresTransaction:
         for head in self._saved.values():
             yield self._session_statement(head)
         if self._messages:
-            yield _INSERT_MESSAGES, _columns(map(self._message_row, self._messages))
+            yield INSERT_MESSAGES.format("namespaces"), self.message_columns()
         if self._log_events:
-            yield _INSERT_EVENTS, _columns(map(self._event_row, self._log_events))
+            yield _INSERT_EVENTS, columns(map(self._event_row, self._log_events))
 
     def _session_statement(self, head: SessionHead) -> tuple[str, Sequence[Any]]:
         user_id, version, *rest = saved_columns(head)
         number = self.number(head.key.namespace)
-        growth = self._session_bytes.get(head.row_id, 0)
-        saved = (user_id, NewLsn(head.key.namespace, version), *rest, growth, head.row_id)
+        saved = (user_id, NewLsn(head.key.namespace, version), *rest, self.growth(head.row_id), head.row_id)
         if head.row_id in self._new_sessions:
             return _INSERT_SESSION, self._expanded((*saved, number, head.key.session_id))
         return _UPDATE_SESSION, self._expanded(saved)
@@ -218,6 +240,10 @@ class PostgresTransaction:
             else:
                 expanded.append(parameter)
         return expanded
+
+    def message_columns(self) -> Sequence[Sequence[Any]]:
+        """Return the parameters of INSERT_MESSAGES."""
+        return columns(map(self._message_row, self._messages))
 
     def _message_row(self, new: _NewMessage) -> Sequence[Any]:
         draft, message, changes = new.draft, new.message, self.namespace(new.namespace)
@@ -266,5 +292,5 @@ class PostgresTransaction:
         return replace(result, document=replace(document, version=version))
 
 
-def _columns(rows: Iterator[Sequence[Any]]) -> list[list[Any]]:
+def columns(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]

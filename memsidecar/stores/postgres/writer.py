@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import psycopg
-from psycopg import Connection
+from psycopg import Connection, errors
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.quota import QuotaLookup
@@ -43,7 +43,8 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.listeners import Listeners
 from memsidecar.stores.postgres.append import append
-from memsidecar.stores.postgres.commit_outcome import resolve_commit
+from memsidecar.stores.postgres.append_statement import commit_appends
+from memsidecar.stores.postgres.commit_outcome import resolve_appends, resolve_commit
 from memsidecar.stores.postgres.connection import (
     CONFLICTS,
     MAX_TRIES,
@@ -58,6 +59,7 @@ from memsidecar.stores.postgres.documents import delete_document, put_document
 from memsidecar.stores.postgres.erase import erase, erase_user
 from memsidecar.stores.postgres.erase_messages import expire_messages, forget_messages
 from memsidecar.stores.postgres.imports import import_document, import_records, import_session
+from memsidecar.stores.postgres.known_heads import KnownHeads, KnownRows
 from memsidecar.stores.postgres.leases import SidecarLease
 from memsidecar.stores.postgres.locks import LockTargets, TargetsChanged, lock
 from memsidecar.stores.postgres.message_import import import_messages
@@ -119,6 +121,7 @@ class PostgresWriter:
         self._lease = lease
         self._connection: Connection | None = None
         self._numbers = NamespaceNumbers()
+        self._known = KnownHeads()
         self._quotas = quotas
         self._commits = commits
         self.listeners = Listeners()
@@ -171,21 +174,63 @@ class PostgresWriter:
             self._write_together([pending])
 
     def _write_once(self, commands: Sequence[PendingCommand]) -> None:
-        if self._connection is None:
-            self._connection = connect(self._connection_string)
+        if self._append_at_once(commands):
+            return
+        connection = self._connected()
         targets = LockTargets()
         for pending in commands:
             targets.add_command(pending.command)
-            add_related(self._connection, targets, pending.command)
-        rows = lock(self._connection, self._numbers, targets, self._lease.fence)
-        transaction = PostgresTransaction(self._connection, rows, self._quotas)
+            add_related(connection, targets, pending.command)
+        rows = lock(connection, self._numbers, targets, self._lease.fence)
+        transaction = PostgresTransaction(connection, rows, self._quotas)
         for pending in commands:
             self._handle(transaction, pending)
         if transaction.has_changes:
             self._commit(transaction)
         else:
-            self._connection.execute("ROLLBACK")
+            connection.execute("ROLLBACK")
             self._complete(transaction)
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            self._connection = connect(self._connection_string)
+        return self._connection
+
+    def _append_at_once(self, commands: Sequence[PendingCommand]) -> bool:
+        """Commit Appends to known sessions by one statement; return False if a transaction has to decide."""
+        appends = [pending.command for pending in commands if isinstance(pending.command, Append)]
+        rows = self._known.rows(appends) if len(appends) == len(commands) else None
+        if rows is None:
+            return False
+        known = {key: head for key, head in rows.heads.items() if head is not None}
+        transaction = PostgresTransaction(self._connected(), rows, self._quotas)
+        try:
+            results = [append(transaction, command) for command in appends]
+        except SidecarError:
+            return False
+        if not transaction.only_appends:
+            return False
+        transaction.results += zip(commands, results, strict=True)
+        with self.publication.of(transaction.namespaces):
+            is_committed = self._commit_appends(transaction, known)
+            if is_committed:
+                self._publish(transaction)
+        return is_committed
+
+    def _commit_appends(self, transaction: PostgresTransaction, known: KnownRows) -> bool:
+        is_committed = False
+        try:
+            is_committed = commit_appends(transaction, known, self._lease.fence)
+        except (errors.UniqueViolation, errors.NotNullViolation):
+            pass  # a known id, or a quota
+        except psycopg.Error as error:
+            self.close()
+            if not is_lost(error):
+                raise
+            is_committed = resolve_appends(self._connection_string, transaction, known)
+        if not is_committed:
+            self._known.forget(known)
+        return is_committed
 
     def _handle(self, transaction: PostgresTransaction, pending: PendingCommand) -> None:
         try:
@@ -207,11 +252,15 @@ class PostgresWriter:
                 self.close()
                 if not is_lost(error) or not resolve_commit(self._connection_string, transaction):
                     raise
-            try:
-                self.listeners.notify(transaction)
-            finally:
-                # The transaction is durable, also if a listener fails.
-                self._complete(transaction)
+            self._publish(transaction)
+
+    def _publish(self, transaction: PostgresTransaction) -> None:
+        self._known.remember(transaction)
+        try:
+            self.listeners.notify(transaction)
+        finally:
+            # The transaction is durable, also if a listener fails.
+            self._complete(transaction)
 
     def _complete(self, transaction: PostgresTransaction) -> None:
         for pending, result in transaction.results:
