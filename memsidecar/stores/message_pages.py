@@ -29,6 +29,8 @@ def read_ranges(
     head: SessionHead, query: MessageQuery, read: Callable[[SequenceRange], Iterable[StoredMessage]]
 ) -> tuple[list[StoredMessage], bool]:
     """Read the ranges of the session in order until the page is full; return whether `max_bytes` ended it."""
+    if head.version == query.unless_version:
+        return [], False
     found: list[StoredMessage] = []
     size = 0
     for sequences in _ranges(head, query):

@@ -51,6 +51,17 @@ def test_events_of_window_updates_and_annotations_match_reads(journal: Journal) 
     assert_same(replica, journal)
 
 
+def test_an_event_names_the_version_before_it_if_others_may_have_changed_the_session(journal: Journal) -> None:
+    replica = Replica(journal)
+    append(journal, draft("a"), draft("b"))
+    execute(journal, SetPolicy(KEY, "", Policy(auto_prune_tokens=5)))
+    update_message(journal, "a", scored(1))
+    update_window(journal, 1)
+    versions = [change.head.version if change.head else 0 for change in replica.changes]
+    named = [change.previous_version for change in replica.changes]
+    assert named == ([0, *versions[:-1]] if journal.is_shared else [None] * len(versions))
+
+
 def test_other_changes_request_a_reload(journal: Journal) -> None:
     replica = Replica(journal)
     append(journal, draft("u"), call("c", "x"), draft("v"))
@@ -165,7 +176,7 @@ def test_erased_records_have_an_event_even_without_a_session(journal: Journal, d
     upsert(journal, new_record(source="s1"), owner=owner)
     assert replica.changes == []
     erase(journal, delete_session=delete_session)
-    assert replica.changes == [CommitEvent(KEY, None, reload=True)]
+    assert [(change.key, change.head, change.reload) for change in replica.changes] == [(KEY, None, True)]
     if not delete_session:
         erase(journal)
         assert len(replica.changes) == 1

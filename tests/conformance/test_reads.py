@@ -3,16 +3,19 @@
 import pytest
 
 from memsidecar.domain.message import Role
-from memsidecar.domain.session import SessionKey
-from memsidecar.stores.contract import Journal, MessageQuery, Scope, SessionQuery
+from memsidecar.domain.session import Policy, SessionKey
+from memsidecar.stores.contract import Journal, MessageQuery, Scope, SessionQuery, SetPolicy
 from tests.conformance.builders import (
     KEY,
+    answer,
     append,
     call,
     content,
     contents,
     draft,
     erase,
+    execute,
+    forget,
     known_head,
     read,
     scored,
@@ -65,6 +68,44 @@ def test_a_role_selects_its_messages(pruned: Journal) -> None:
     assert contents(pruned, role=Role.SYSTEM, include_pruned=True) == ["s1", "s4"]
     assert contents(pruned, role=Role.USER, newest_first=True, limit=1) == ["u6"]
     assert contents(pruned, role=Role.TOOL) == []
+
+
+def test_a_page_of_the_known_version_has_the_head_alone(pruned: Journal) -> None:
+    page = pruned.messages(KEY, MessageQuery(unless_version=known_head(pruned).version))
+    assert (page.head, len(page.messages), page.truncated) == (known_head(pruned), 0, False)
+
+
+def test_a_page_of_a_later_version_has_the_messages(pruned: Journal) -> None:
+    before = known_head(pruned).version
+    update_message(pruned, "u5", scored(1))
+    page = pruned.messages(KEY, MessageQuery(unless_version=before))
+    assert [content(stored) for stored in page.messages] == ["s1", "u5", "u6"]
+    assert page.head == known_head(pruned)
+    assert contents(pruned, key=SessionKey("default", "none"), unless_version=0) == []
+
+
+def test_a_page_of_the_known_version_has_the_policy_of_now(pruned: Journal) -> None:
+    before, policy = known_head(pruned).version, Policy(auto_prune_tokens=5)
+    execute(pruned, SetPolicy(KEY, "", policy))
+    page = pruned.messages(KEY, MessageQuery(unless_version=before))
+    assert page.head is not None and (page.head.policy, len(page.messages)) == (policy, 0)
+
+
+def test_every_change_of_the_window_has_a_version_of_its_own(journal: Journal) -> None:
+    versions = [append(journal, draft("u"), call("c", "x"), draft("v"), user_id="ann").head.version]
+    for change in (
+        lambda: append(journal, draft("w")),
+        lambda: update_window(journal, 1, shortened=[shortened(read(journal)[2], "s", 2)]),
+        lambda: update_message(journal, "v", scored(1)),
+        lambda: update_window(journal, 2),
+        lambda: append(journal, answer("a", "x")),
+        lambda: forget(journal, "w"),
+        lambda: erase(journal),
+        lambda: append(journal, draft("again")),
+    ):
+        change()
+        versions.append(known_head(journal).version)
+    assert sorted(set(versions)) == versions
 
 
 def test_a_page_ends_before_its_byte_limit(journal: Journal) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
-from memsidecar.stores.contract import Command, MessagePage, MessageQuery, PendingCommand
+from memsidecar.stores.contract import Command, Journal, MessagePage, MessageQuery, PendingCommand
 from memsidecar.stores.sqlite.journal import SqliteJournal
 from memsidecar.tokens.registry import CounterRegistry
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
@@ -67,7 +67,7 @@ def journal_in(folder: Path) -> Iterator[HookedJournal]:
         yield journal
 
 
-def memory_over(journal: SqliteJournal, limits: WorkingLimits | None = None) -> WorkingMemory:
+def memory_over(journal: Journal, limits: WorkingLimits | None = None) -> WorkingMemory:
     return WorkingMemory(journal, COUNTERS, limits or WorkingLimits())
 
 

@@ -72,21 +72,18 @@ class WorkingMemoryReader:
 
     def cached_recent(self, key: SessionKey, user_id: str, n: int, max_tokens: int) -> MessageSlice | None:
         snapshot = self.session_cache.cached(key)
-        if snapshot is None or not _has_newest(snapshot, n):
+        if snapshot is None or not snapshot.has_newest(n):
             return None
         check_owner(snapshot.head, user_id)
         self.session_cache.statistics.hit()
         return _newest_of(snapshot, n, max_tokens)
 
     def recent(self, key: SessionKey, user_id: str, n: int, max_tokens: int) -> MessageSlice:
-        """Return the newest messages of a session of which RAM has too few."""
-        if self.session_cache.cached(key) is None:
-            loaded = self.session_cache.load(key)
-            if loaded is not None and _has_newest(loaded, n):
-                check_owner(loaded.head, user_id)
-                return _newest_of(loaded, n, max_tokens)
-        else:
-            self.session_cache.statistics.miss()
+        """Return the newest messages of a session, from the journal if RAM has too few."""
+        snapshot = self.session_cache.get(key, n)
+        if snapshot is not None and snapshot.has_newest(n):
+            check_owner(snapshot.head, user_id)
+            return _newest_of(snapshot, n, max_tokens)
         page = self.journal.messages(key, MessageQuery(limit=n, newest_first=True, max_bytes=MAX_RESPONSE_BYTES))
         check_owner(page.head, user_id)
         fitting = list(_within(page.messages, max_tokens))
@@ -183,11 +180,6 @@ def require_version(head: SessionHead, page: MessagePage) -> MessagePage:
     if page.head is None or page.head.version != head.version:
         raise VersionConflict("the session has moved on")
     return page
-
-
-def _has_newest(snapshot: SessionSnapshot, n: int) -> bool:
-    """Return whether the snapshot has the newest `n` messages of the window, or all of it."""
-    return n <= snapshot.end or snapshot.complete
 
 
 def _newest_of(snapshot: SessionSnapshot, n: int, max_tokens: int) -> MessageSlice:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memsidecar.domain.errors import SidecarError
 from memsidecar.domain.message import StoredMessage, varint
@@ -45,6 +45,10 @@ class SessionSnapshot:
         """Whether this is the whole window."""
         return self.end == self.head.message_count
 
+    def has_newest(self, n: int) -> bool:
+        """Whether the snapshot has the newest `n` messages of the window, or all of it."""
+        return n <= self.end or self.complete
+
     def messages(self) -> list[StoredMessage]:
         return self.entries[: self.end]
 
@@ -63,7 +67,10 @@ def _size(message: StoredMessage) -> int:
 
 
 class SessionCache:
-    """Cache of session snapshots, bounded in bytes, evicted by second chance. Commits update it. Thread-safe."""
+    """Cache of session snapshots, bounded in bytes, evicted by second chance. Commits update it. Thread-safe.
+
+    Other processes may write to a shared journal: there a snapshot is confirmed by the journal before it is returned.
+    """
 
     def __init__(self, journal: Journal, max_bytes: int, tail_messages: int) -> None:
         self._journal = journal
@@ -85,41 +92,73 @@ class SessionCache:
         return self._max_bytes
 
     def cached(self, key: SessionKey) -> SessionSnapshot | None:
-        """Return the snapshot of the session if it is in RAM. Never blocks. The caller counts a hit if it suffices."""
+        """Return the snapshot of the session if it is in RAM and known to be current. Never blocks.
+
+        The caller counts a hit if it suffices.
+        """
+        return None if self._journal.is_shared else self._find(key)
+
+    def cached_at(self, head: SessionHead) -> SessionSnapshot | None:
+        """Return the snapshot of the session at the version of `head` if it is in RAM. Never blocks."""
+        snapshot = self._find(head.key)
+        return snapshot if snapshot is not None and snapshot.head.version == head.version else None
+
+    def get(self, key: SessionKey, n: int = 0) -> SessionSnapshot | None:
+        """Return the snapshot of the session, read from the journal if needed; None if there is no such session.
+
+        The snapshot may have less than the newest `n` messages, which counts as a miss.
+        """
+        snapshot = self._find(key)
+        if snapshot is None or self._journal.is_shared:
+            return self._load(key, snapshot, n)
+        self._count(snapshot, n)
+        return snapshot
+
+    def _find(self, key: SessionKey) -> SessionSnapshot | None:
         snapshot = self._snapshots.get(key)
         if snapshot is not None:
             snapshot.used = True
         return snapshot
 
-    def get(self, key: SessionKey) -> SessionSnapshot | None:
-        """Return the snapshot of the session, read from the journal if needed; None if there is no such session."""
-        snapshot = self.cached(key)
-        if snapshot is None:
-            return self.load(key)
-        self.statistics.hit()
-        return snapshot
+    def _load(self, key: SessionKey, known: SessionSnapshot | None, n: int) -> SessionSnapshot | None:
+        """Read the tail, unless the known snapshot is current.
 
-    def load(self, key: SessionKey) -> SessionSnapshot | None:
-        """Read the tail. Cache it only if no commit came during the read: the snapshot would miss that commit."""
-        self.statistics.miss()
+        Cache the tail only if no commit came during the read: the snapshot would miss that commit.
+        """
         token = object()
         with self._lock:
             self._loading[key] = token
+        query = MessageQuery(
+            limit=self._tail_messages,
+            newest_first=True,
+            max_bytes=TAIL_BYTES,
+            unless_version=known.head.version if known else None,
+        )
         try:
-            page = self._journal.messages(
-                key, MessageQuery(limit=self._tail_messages, newest_first=True, max_bytes=TAIL_BYTES)
-            )
+            page = self._journal.messages(key, query)
         except SidecarError:
             self._loading.pop(key, None)
             raise
-        snapshot = None if page.head is None else snapshot_of(page.head, page.messages[::-1])
+        if known is not None and page.head is not None and page.head.version == known.head.version:
+            snapshot: SessionSnapshot | None = replace(known, head=page.head)
+            self._count(known, n)
+        else:
+            snapshot = None if page.head is None else snapshot_of(page.head, page.messages[::-1])
+            self.statistics.miss()
         with self._lock:
             if self._loading.get(key) is token:
                 del self._loading[key]
+                self._remove(key)
                 if snapshot is not None:
                     self._put(key, snapshot)
                     self._evict()
         return snapshot
+
+    def _count(self, snapshot: SessionSnapshot, n: int) -> None:
+        if snapshot.has_newest(n):
+            self.statistics.hit()
+        else:
+            self.statistics.miss()
 
     # Called by the committer.
 
@@ -132,6 +171,9 @@ class SessionCache:
 
     def _apply(self, change: CommitEvent) -> None:
         head, snapshot = change.head, self._snapshots.get(change.key)
+        if snapshot is not None and change.previous_version not in (None, snapshot.head.version):
+            self._remove(change.key)  # another process has changed the session since
+            snapshot = None
         if head is None or change.reload:
             self._remove(change.key)
         elif snapshot is not None:

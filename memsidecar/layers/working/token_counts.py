@@ -155,8 +155,8 @@ class WindowCounter:
         """Return the messages appended between two versions; None if not all are cached or anything else changed."""
         if before.version == head.version:
             return ()
-        snapshot, count = self.reader.session_cache.cached(head.key), head.last_sequence - before.last_sequence
-        if snapshot is None or snapshot.head.version != head.version or not 0 <= count <= snapshot.end:
+        snapshot, count = self.reader.session_cache.cached_at(head), head.last_sequence - before.last_sequence
+        if snapshot is None or not 0 <= count <= snapshot.end:
             return None
         appended = snapshot.entries[snapshot.end - count : snapshot.end]
         total = before.total_tokens + sum(message.tokens for message in appended)
@@ -173,7 +173,7 @@ class WindowCounter:
 
     def _window(self, head: SessionHead) -> Iterable[StoredMessage]:
         """Return the window up to the last message of `head`, without messages that are appended meanwhile."""
-        snapshot = self.reader.session_cache.cached(head.key)
-        if snapshot is not None and snapshot.complete and snapshot.head.version == head.version:
+        snapshot = self.reader.session_cache.cached_at(head)
+        if snapshot is not None and snapshot.complete:
             return snapshot.messages()
         return self.reader.window(head, bodies=True, allow_appends=True)

@@ -213,6 +213,8 @@ class CommitEvent:
     `reload` means that the window changed in a way that the other fields do not describe. Every erasure sets it, also
     that of a session of which there were only records. An event with an empty session id is a changed document, or with
     `reload` an erased user.
+    `previous_version` is the version that the session had before. A shared journal sets it: other processes may have
+    changed the session since its last event. In other journals each event follows the last one of its session.
     """
 
     key: SessionKey
@@ -221,6 +223,7 @@ class CommitEvent:
     removed: Sequence[int] = ()
     replaced: Sequence[StoredMessage] = ()
     reload: bool = False
+    previous_version: int | None = None
 
     @property
     def invalidates(self) -> bool:

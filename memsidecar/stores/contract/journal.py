@@ -35,6 +35,8 @@ class MessageQuery:
     bodies: bool = True
     max_bytes: int = 3 << 20
     "The page ends before the message that would exceed this, but has at least one message."
+    unless_version: int | None = None
+    "If the session is at this version, the page has its head and no messages: the caller has them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,14 @@ CommitListener = Callable[[Sequence[CommitEvent]], None]
 
 
 class CommitNotifier(Protocol):
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to the journal.
+
+        If so, listeners learn of the commits of this process only: a copy in RAM must not answer a read before the
+        journal has confirmed its version.
+        """
+
     def subscribe(self, listener: CommitListener, only_invalidations: bool = False) -> None:
         """Call `listener` with the events of each commit: after it is durable, before its commands are completed.
 

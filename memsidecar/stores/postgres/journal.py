@@ -39,8 +39,11 @@ CONNECTIONS_BESIDE_READS = 3
 class PostgresJournal(KnowledgeReads, PostgresSnapshotReads):
     """Implements `stores.contract.Journal` on a database that `memsidecar migrate` has prepared.
 
-    `on_close` is called once, after everything else is closed, also if the journal cannot be opened.
+    `on_close` is called once, after everything else is closed, also if the journal cannot be opened. `exclusive` takes
+    the lease of the sidecar, so that no other process can write to the database.
     """
+
+    is_shared = True
 
     def __init__(
         self,
@@ -50,13 +53,14 @@ class PostgresJournal(KnowledgeReads, PostgresSnapshotReads):
         max_commit_delay_seconds: float = 0.004,
         quotas: QuotaLookup = no_quotas,
         on_close: Callable[[], None] = lambda: None,
+        exclusive: bool = True,
     ) -> None:
         self.statistics = JournalStatistics()
         with ExitStack() as opened:
             opened.callback(on_close)
             with translated(), closing(connect(connection_string)) as connection:
                 check_version(connection)
-            lease = opened.enter_context(closing(SidecarLease(connection_string)))
+            lease = opened.enter_context(closing(SidecarLease(connection_string))) if exclusive else None
             self._writer = PostgresWriter(connection_string, lease, quotas=quotas, commits=self.statistics.commits)
             opened.callback(self._writer.close)
             opened.enter_context(closing(self._writer.deletions))
@@ -85,6 +89,10 @@ class PostgresJournal(KnowledgeReads, PostgresSnapshotReads):
         return head
 
     def messages(self, key: SessionKey, query: MessageQuery) -> MessagePage:
+        if query.unless_version is not None:  # most copies are current: one round trip confirms them
+            head = self.head(key)
+            if head is None or head.version == query.unless_version:
+                return MessagePage(head)
         page = self._pool.read_snapshot(lambda snapshot: reader.read_page(snapshot, key, query))
         self._wait_until_published(key, page.head)
         return page

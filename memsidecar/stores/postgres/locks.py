@@ -161,7 +161,9 @@ class LockedRows:
     existing: dict[tuple[int, str], ExistingMessage]
 
 
-def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets, fence: Sequence[Any]) -> LockedRows:
+def lock(
+    connection: Connection, numbers: NamespaceNumbers, targets: LockTargets, fence: Sequence[Any] | None
+) -> LockedRows:
     """Begin a transaction, lock what the commands change, and read it: one round trip.
 
     What is read comes by statements of their own. Each has a snapshot that is newer than the locks before it.
@@ -169,7 +171,7 @@ def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets
     known = numbers.resolve(connection, targets.namespaces)
     with connection.pipeline():
         connection.execute("BEGIN")
-        lease = connection.execute(FENCE, fence)
+        lease = connection.execute(FENCE, fence) if fence else None
         owners = _lock_owners(connection, known, targets.owners)
         keys = _key_columns(known, targets.sessions)
         sessions = connection.execute(_LOCK_SESSIONS, keys)
@@ -180,7 +182,7 @@ def lock(connection: Connection, numbers: NamespaceNumbers, targets: LockTargets
         heads = connection.execute(_READ_HEADS, keys)
         new_row_ids = connection.execute(_NEW_ROW_IDS, ([key.namespace for key in targets.sessions], *keys))
         existing = connection.execute(_FIND_EXISTING, _id_columns(known, targets.message_ids))
-    if not lease.rowcount:
+    if lease is not None and not lease.rowcount:
         raise JournalUnavailable("another sidecar has taken the database over; nothing was changed")
     found = [head_of(row) for row in heads]
     locked = {row_id for (row_id,) in sessions}

@@ -90,6 +90,7 @@ class PostgresTransaction:
         self.locked = rows.targets
         self.deleted_records: set[int] = set()
         self._rows = rows
+        self._read_versions = {key: head.version for key, head in rows.heads.items() if head is not None}
         self._quotas = quotas
         self._statements: list[tuple[str, Sequence[Any]]] = []
         self._messages: list[_NewMessage] = []
@@ -140,7 +141,8 @@ class PostgresTransaction:
         """Return the session's head, and lock the session if the group has not."""
         if key not in self._rows.heads:
             self.connection.execute(_LOCK_SESSION, key)
-            self._rows.heads[key] = find_head(self.connection, key)
+            head = self._rows.heads[key] = find_head(self.connection, key)
+            self._read_versions[key] = head.version if head else 0
         return self._rows.heads[key]
 
     def new_session(self, key: SessionKey, user_id: str) -> SessionHead:
@@ -275,14 +277,23 @@ class PostgresTransaction:
         """Replace the guessed lsns, given the last one of each changed namespace after the commit."""
         for name, lsn in stored.items():
             self.namespace(name).lsn_shift = lsn - self.namespace(name).lsn
-        if not any(changes.lsn_shift for changes in self.namespaces):
-            return
+        if any(changes.lsn_shift for changes in self.namespaces):
+            self._shift_lsns()
+        self.events = list(self._events_with_previous_versions())
+
+    def _shift_lsns(self) -> None:
         for head in {id(head): head for head in self._versioned}.values():
             head.version = self.namespace(head.key.namespace).stored_lsn(head.version)
         self.erasures = [
             ErasedNames(self.namespace(owner.namespace).stored_lsn(lsn), owner) for lsn, owner in self.erasures
         ]
         self.results = [(pending, self._corrected(result)) for pending, result in self.results]
+
+    def _events_with_previous_versions(self) -> Iterator[CommitEvent]:
+        versions = dict(self._read_versions)
+        for event in self.events:
+            yield replace(event, previous_version=versions.get(event.key, 0))
+            versions[event.key] = event.head.version if event.head else 0
 
     def _corrected(self, result: Any) -> Any:
         if not isinstance(result, DocumentPut):

@@ -112,7 +112,7 @@ class PostgresWriter:
     def __init__(
         self,
         connection_string: ConnectionString,
-        lease: SidecarLease,
+        lease: SidecarLease | None,
         *,
         quotas: QuotaLookup,
         commits: OperationStatistics,
@@ -181,7 +181,7 @@ class PostgresWriter:
         for pending in commands:
             targets.add_command(pending.command)
             add_related(connection, targets, pending.command)
-        rows = lock(connection, self._numbers, targets, self._lease.fence)
+        rows = lock(connection, self._numbers, targets, self._lease.fence if self._lease else None)
         transaction = PostgresTransaction(connection, rows, self._quotas)
         for pending in commands:
             self._handle(transaction, pending)

@@ -52,6 +52,8 @@ def log_fatal(error: FatalStoreError) -> None:
 class SqliteJournal(SnapshotReads):
     """Implements `stores.contract.Journal` on one local disk."""
 
+    is_shared = False
+
     def __init__(
         self,
         directory: Path,

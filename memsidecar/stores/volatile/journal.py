@@ -51,6 +51,7 @@ from memsidecar.stores.listeners import Listeners
 from memsidecar.stores.volatile import archive, change_feed, retention, users
 from memsidecar.stores.volatile.events import changes_since
 from memsidecar.stores.volatile.imports import apply_import
+from memsidecar.stores.volatile.session import activity, is_listed
 from memsidecar.stores.volatile.state import JournalState
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,8 @@ log = logging.getLogger(__name__)
 
 class VolatileJournal:
     """Implements `stores.contract.Journal`, except that nothing survives the process."""
+
+    is_shared = False
 
     def __init__(self, *, quotas: QuotaLookup = no_quotas) -> None:
         self.statistics = JournalStatistics()
@@ -122,8 +125,8 @@ class VolatileJournal:
     def sessions(self, query: SessionQuery) -> Sequence[SessionHead]:
         with self._opened() as state:
             heads = [state.head(session) for session in state.sessions.values()]
-        listed = [head for head in heads if _is_listed(head, query)]
-        return sorted(listed, key=_activity, reverse=True)[: query.limit]
+        listed = [head for head in heads if is_listed(head, query)]
+        return sorted(listed, key=activity, reverse=True)[: query.limit]
 
     def users(self, query: UserQuery) -> Sequence[UserActivity]:
         with self._opened() as state:
@@ -286,15 +289,3 @@ class VolatileJournal:
 
 def _apply(state: JournalState, command: Command) -> Any:
     return apply_import(state, command) if isinstance(command, ImportCommand) else state.apply(command)
-
-
-def _is_listed(head: SessionHead, query: SessionQuery) -> bool:
-    return (
-        head.key.namespace == query.namespace
-        and query.user_id in ("", head.user_id)
-        and (query.after is None or _activity(head) < query.after)
-    )
-
-
-def _activity(head: SessionHead) -> tuple[int, str]:
-    return head.last_active_us, head.key.session_id

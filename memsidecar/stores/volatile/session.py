@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from memsidecar.domain.errors import IdConflict, SessionOwnerMismatch
 from memsidecar.domain.message import Draft, Flag, Role, StoredMessage
 from memsidecar.domain.session import Policy, SessionHead, SessionKey
-from memsidecar.stores.contract import Added, LocatedMessage, MessageQuery, Revision, Scope
+from memsidecar.stores.contract import Added, LocatedMessage, MessageQuery, Revision, Scope, SessionQuery
 from memsidecar.stores.message_encoding import message_bytes
 
 # Flags that only the journal sets: a revision cannot change them.
@@ -134,6 +134,8 @@ class Session:
 
     def select(self, query: MessageQuery) -> tuple[list[StoredMessage], bool]:
         """Return the messages of a page, and whether `max_bytes` truncated it."""
+        if self.version == query.unless_version:
+            return [], False
         selected = [message.displayed for message in self.messages if _is_selected(message, query)]
         if query.newest_first:
             selected.reverse()
@@ -159,3 +161,16 @@ def _truncate(messages: list[StoredMessage], max_bytes: int) -> tuple[list[Store
         if place and size > max_bytes:
             return messages[:place], True
     return messages, False
+
+
+def is_listed(head: SessionHead, query: SessionQuery) -> bool:
+    return (
+        head.key.namespace == query.namespace
+        and query.user_id in ("", head.user_id)
+        and (query.after is None or activity(head) < query.after)
+    )
+
+
+def activity(head: SessionHead) -> tuple[int, str]:
+    """Return where the session is in a listing."""
+    return head.last_active_us, head.key.session_id

@@ -1,0 +1,92 @@
+"""Two sidecars' journals and working memories on one database: each reads what the other has committed."""
+
+from collections.abc import Callable
+
+import pytest
+
+from memsidecar.domain.session import Policy, SessionKey, Strategy
+from memsidecar.layers.working.memory import WorkingMemory
+from memsidecar.layers.working.window_update import PruneRequest
+from memsidecar.stores.contract import Erase
+from memsidecar.v1.message_pb2 import Message
+from tests.postgres.conftest import OpenJournal
+from tests.working.components import memory_over, messages_of
+
+KEY = SessionKey("default", "s")
+
+
+@pytest.fixture
+def memories(open_journal: OpenJournal) -> tuple[WorkingMemory, WorkingMemory]:
+    first, second = (memory_over(open_journal(exclusive=False)) for _ in range(2))
+    return first, second
+
+
+def recent(memory: WorkingMemory, n: int = 100) -> list[str]:
+    frames = memory.read.recent(KEY, "", n, 0).frames
+    return [Message.FromString(body).content for body in frames[1::2]]
+
+
+def add(*contents: str) -> Callable[[WorkingMemory], object]:
+    return lambda memory: memory.add(KEY, "", messages_of(*contents))
+
+
+def prune(memory: WorkingMemory) -> None:
+    memory.prune(KEY, "", PruneRequest(max_tokens=1, strategy=Strategy.WINDOW, window=1, min_messages=1))
+
+
+def erase(memory: WorkingMemory) -> None:
+    memory.sessions.submit_erase(Erase(KEY, "")).wait()
+
+
+def delete(memory: WorkingMemory) -> None:
+    memory.sessions.submit_erase(Erase(KEY, "", delete_session=True)).wait()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [(add("c"), ["a", "b", "c"]), (prune, ["b"]), (erase, []), (delete, [])],
+)
+def test_a_read_sees_what_another_sidecar_has_committed(
+    memories: tuple[WorkingMemory, WorkingMemory],
+    change: Callable[[WorkingMemory], object],
+    expected: list[str],
+) -> None:
+    one, other = memories
+    add("a", "b")(one)
+    assert recent(one) == recent(other) == ["a", "b"]
+    change(other)
+    assert recent(one) == expected
+    head = one.read.head(KEY, "")
+    assert (head.message_count if head else 0) == len(expected)
+    assert one.session_cache.cached(KEY) is None
+
+
+def test_a_commit_does_not_extend_a_snapshot_that_misses_one_of_another_sidecar(
+    memories: tuple[WorkingMemory, WorkingMemory],
+) -> None:
+    one, other = memories
+    add("a")(one)
+    add("b")(other)
+    add("c")(one)
+    assert recent(one) == ["a", "b", "c"]
+    delete(other)
+    add("d")(one)
+    assert recent(one) == ["d"]
+
+
+def test_a_current_snapshot_is_not_read_again(memories: tuple[WorkingMemory, WorkingMemory]) -> None:
+    one, other = memories
+    add("a")(one)
+    assert recent(other) == recent(other) == ["a"]
+    assert (other.session_cache.statistics.hits, other.session_cache.statistics.misses) == (1, 1)
+    assert recent(one) == ["a"]
+    assert (one.session_cache.statistics.hits, one.session_cache.statistics.misses) == (1, 0)
+
+
+def test_a_policy_of_another_sidecar_is_in_force_at_once(memories: tuple[WorkingMemory, WorkingMemory]) -> None:
+    one, other = memories
+    add("a")(one)
+    policy = Policy(auto_prune_tokens=5)
+    other.policies.set(KEY, "", policy)
+    head = one.read.head(KEY, "")
+    assert head is not None and one.policies.of(head) == policy
