@@ -49,6 +49,7 @@ class SessionHead:
     `counts` and `tokens` are of the window, one number for each role in the order of `Role`.
     `window_start` is at or before the oldest message of the window that is not a system message.
     `open_calls` maps the id of a tool call without a result to the messages that made it, oldest first.
+    `default_policy` is that of the namespace. Only a shared journal reads it with the session.
     """
 
     key: SessionKey
@@ -64,6 +65,7 @@ class SessionHead:
     last_active_us: int = 0
     policy: Policy | None = None
     open_calls: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    default_policy: Policy | None = None
 
     @property
     def message_count(self) -> int:
@@ -93,6 +95,7 @@ class SessionHead:
             self.last_active_us,
             self.policy,
             self.open_calls,
+            self.default_policy,
         )
 
     def count(self, role: int, tokens: int, sign: int = 1) -> None:

@@ -80,5 +80,6 @@ def cleared_head(head: SessionHead, empty: SessionHead) -> SessionHead:
     """Give the empty session, with a new row id, what a cleared one keeps: message ids are free, sequences continue."""
     empty.version, empty.last_sequence = head.version, head.last_sequence
     empty.window_start = head.last_sequence + 1
-    empty.create_time_us, empty.policy = head.create_time_us, head.policy
+    empty.create_time_us = head.create_time_us
+    empty.policy, empty.default_policy = head.policy, head.default_policy
     return empty

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from memsidecar.domain.session import Policy, SessionKey, Strategy
+from memsidecar.domain.retention import Retention, RetentionLimit
+from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.layers.working.window_update import PruneRequest
 from memsidecar.stores.contract import Erase
@@ -13,6 +14,7 @@ from tests.postgres.conftest import OpenJournal
 from tests.working.components import memory_over, messages_of
 
 KEY = SessionKey("default", "s")
+NEW = SessionKey("default", "new")
 
 
 @pytest.fixture
@@ -24,6 +26,12 @@ def memories(open_journal: OpenJournal) -> tuple[WorkingMemory, WorkingMemory]:
 def recent(memory: WorkingMemory, n: int = 100) -> list[str]:
     frames = memory.read.recent(KEY, "", n, 0).frames
     return [Message.FromString(body).content for body in frames[1::2]]
+
+
+def known_head(memory: WorkingMemory) -> SessionHead:
+    head = memory.read.head(KEY, "")
+    assert head is not None
+    return head
 
 
 def add(*contents: str) -> Callable[[WorkingMemory], object]:
@@ -88,5 +96,18 @@ def test_a_policy_of_another_sidecar_is_in_force_at_once(memories: tuple[Working
     add("a")(one)
     policy = Policy(auto_prune_tokens=5)
     other.policies.set(KEY, "", policy)
-    head = one.read.head(KEY, "")
-    assert head is not None and one.policies.of(head) == policy
+    assert one.policies.of(known_head(one)) == policy
+
+
+def test_a_default_policy_of_another_sidecar_is_in_force_at_once(memories: tuple[WorkingMemory, WorkingMemory]) -> None:
+    one, other = memories
+    add("a")(one)
+    policy = Policy(auto_prune_tokens=5, retention=Retention(messages=RetentionLimit(max_count=9)))
+    other.policies.set(SessionKey("default", ""), "", policy)
+    for head in (known_head(one), one.add(KEY, "", messages_of("b")).head, one.add(NEW, "", messages_of("c")).head):
+        assert one.policies.of(head) == policy
+        assert one.policies.retention_of(head) == policy.retention
+    assert one.policies.retention_in("default") == policy.retention
+    assert not one.policies.set_default_if_none("default", Policy())
+    other.policies.set(SessionKey("default", ""), "", None)
+    assert one.policies.of(known_head(one)) is None

@@ -69,28 +69,28 @@ class SessionPolicies:
     """Policies: the session's own, else the default of its namespace."""
 
     journal: Journal
-    _defaults: dict[str, Policy]
-    """Defaults of all namespaces, in RAM because every Add reads them."""
+    _defaults: dict[str, Policy] | None
+    """Defaults of all namespaces, in RAM because every Add reads them. None if other processes may change them: a head
+    of a shared journal has the default."""
     default_retention: Retention = KEEP_ALL
     """That of the settings."""
     _set_lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def load(cls, journal: Journal, default_retention: Retention = KEEP_ALL) -> "SessionPolicies":
-        return cls(journal, dict(journal.default_policies()), default_retention)
+        return cls(journal, None if journal.is_shared else dict(journal.default_policies()), default_retention)
 
     def of(self, head: SessionHead) -> Policy | None:
-        return head.policy or self._defaults.get(head.key.namespace)
+        return head.policy or self._default_of(head)
 
     def retention_of(self, head: SessionHead) -> Retention:
         """Return the retention of the session's policy, else that of its namespace."""
         own = head.policy.retention if head.policy else None
-        return self.retention_in(head.key.namespace) if own is None else own
+        return self._retention(self._default_of(head)) if own is None else own
 
     def retention_in(self, namespace: str) -> Retention:
         """Return the retention of the namespace's policy, else that of the settings."""
-        default = self._defaults.get(namespace)
-        return self.default_retention if default is None or default.retention is None else default.retention
+        return self._retention(self._default_in(namespace))
 
     def set(
         self, key: SessionKey, user_id: str, policy: Policy | None, may_replace_retention: bool = True
@@ -106,12 +106,12 @@ class SessionPolicies:
             submit_and_wait(self.journal, SetPolicy(key, user_id, policy))
             if not key.session_id:
                 self._set_default(key.namespace, policy)
-        return policy or self._defaults.get(key.namespace)
+        return policy or self._default_in(key.namespace)
 
     def set_default_if_none(self, namespace: str, policy: Policy) -> bool:
         """Set the default of a namespace that has none; return whether it was set."""
         with self._set_lock:
-            if namespace in self._defaults:
+            if self._default_in(namespace) is not None:
                 return False
             submit_and_wait(self.journal, SetPolicy(SessionKey(namespace, ""), "", policy))
             self._set_default(namespace, policy)
@@ -121,7 +121,18 @@ class SessionPolicies:
         head = self.journal.head(key)
         return head is not None and head.policy is not None and head.policy.retention is not None
 
+    def _default_of(self, head: SessionHead) -> Policy | None:
+        return head.default_policy if self._defaults is None else self._defaults.get(head.key.namespace)
+
+    def _default_in(self, namespace: str) -> Policy | None:
+        return (self.journal.default_policies() if self._defaults is None else self._defaults).get(namespace)
+
+    def _retention(self, default: Policy | None) -> Retention:
+        return self.default_retention if default is None or default.retention is None else default.retention
+
     def _set_default(self, namespace: str, policy: Policy | None) -> None:
+        if self._defaults is None:
+            return
         if policy is None:
             self._defaults.pop(namespace, None)
         else:

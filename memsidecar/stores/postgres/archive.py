@@ -26,8 +26,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.postgres.document_rows import read_version
 from memsidecar.stores.postgres.record_rows import stored_record
-from memsidecar.stores.postgres.rows import HEADS, ORIGINAL
-from memsidecar.stores.session_rows import head_of
+from memsidecar.stores.postgres.rows import HEADS, ORIGINAL, head_of
 
 # Row ids are drawn before the commit: what is being committed at this time may be exported, too.
 _POSITION = """SELECT coalesce((SELECT lsn FROM namespaces WHERE name = %s), 0), s.last_value + s.is_called::int,

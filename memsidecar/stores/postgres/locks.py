@@ -41,8 +41,7 @@ from memsidecar.stores.postgres.namespaces import (
     NamespaceChanges,
     NamespaceNumbers,
 )
-from memsidecar.stores.postgres.rows import HEADS
-from memsidecar.stores.session_rows import head_of
+from memsidecar.stores.postgres.rows import HEADS, head_of
 
 _ADD_OWNERS = """INSERT INTO owners(namespace, user_id, session_id)
   SELECT * FROM unnest(%b::bigint[], %b::text[], %b::text[]) AS o(namespace, user_id, session_id)
@@ -193,7 +192,7 @@ def lock(
     return LockedRows(
         transaction_id=transaction_id.fetchall()[0][0],
         targets=targets,
-        namespaces={row[0]: NamespaceChanges.of_row(*row) for row in namespaces},
+        namespaces={row[0]: NamespaceChanges.of_row(row) for row in namespaces},
         heads=dict.fromkeys(targets.sessions) | {head.key: head for head in found},
         new_row_ids={SessionKey(name, session_id): row_id for name, session_id, row_id in new_row_ids},
         existing={(session, name): ExistingMessage(*columns) for session, name, *columns in existing},

@@ -1,13 +1,16 @@
 """Rows of `namespaces`: numbers of names, and the statements that take lsns and count usage under the rows' locks."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 from psycopg import Connection
 
 from memsidecar.domain.quota import NO_QUOTA, Quota, QuotaLookup, Usage
+from memsidecar.domain.session import Policy
+from memsidecar.stores.postgres.rows import DEFAULT_POLICY, JOIN_DEFAULT_POLICY
+from memsidecar.stores.session_rows import policy_of
 
 MAX_CACHED_NUMBERS = 65_536
 
@@ -15,7 +18,8 @@ NUMBER = "(SELECT number FROM namespaces WHERE name = %s)"
 _FIND = "SELECT name, number FROM namespaces WHERE name = ANY(%s)"
 _CREATE = """INSERT INTO namespaces(name) SELECT name FROM unnest(%s::text[]) AS name ORDER BY name
   ON CONFLICT(name) DO NOTHING"""
-READ_NAMESPACES = "SELECT name, number, lsn, sessions, messages, bytes FROM namespaces WHERE number = ANY(%s)"
+READ_NAMESPACES = f"""SELECT n.name, n.number, n.lsn, n.sessions, n.messages, n.bytes, {DEFAULT_POLICY}
+  FROM namespaces n {JOIN_DEFAULT_POLICY} WHERE n.number = ANY(%s)"""
 LOCK_NAMESPACES = "SELECT FROM namespaces WHERE number = ANY(%s) ORDER BY number FOR NO KEY UPDATE"
 # A namespace whose usage would grow past its quota gets no lsn, which violates NOT NULL. The handlers have refused what
 # is past the quota by the usage that they read; this refuses what other transactions have added since.
@@ -68,11 +72,14 @@ class NamespaceChanges:
     added: Usage = NOTHING
     guarded: Usage = NOTHING
     quota: Quota = NO_QUOTA
+    default_policy: Policy | None = None
     lsn_shift: int = 0
 
     @classmethod
-    def of_row(cls, name: str, number: int, lsn: int, *usage: int) -> "NamespaceChanges":
-        return cls(name, number, lsn, lsn, Usage(*usage))
+    def of_row(cls, row: Sequence[Any]) -> "NamespaceChanges":
+        name, number, lsn, sessions, messages, size, *policy = row
+        usage = Usage(sessions, messages, size)
+        return cls(name, number, lsn, lsn, usage, default_policy=policy_of(*policy))
 
     def next_lsn(self) -> int:
         self.lsn += 1

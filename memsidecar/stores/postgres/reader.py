@@ -17,7 +17,7 @@ from memsidecar.stores.contract import (
 )
 from memsidecar.stores.message_pages import RangeContent, SequenceRange, read_ranges
 from memsidecar.stores.postgres import rows
-from memsidecar.stores.session_rows import head_of, policy_of
+from memsidecar.stores.session_rows import policy_of
 
 _FETCH_ROWS = 200
 _MAX_SCAN_BYTES = 4 << 20
@@ -112,7 +112,7 @@ def scan(connection: Connection, scope: Scope, before_lsn: int | None, limit: in
 def read_sessions(connection: Connection, query: SessionQuery) -> list[SessionHead]:
     after = query.after or (_MAX_INTEGER, "")
     parameters = (query.namespace, query.user_id, query.user_id, *after, query.limit)
-    return [head_of(row) for row in connection.execute(_SESSIONS, parameters)]
+    return [rows.head_of(row) for row in connection.execute(_SESSIONS, parameters)]
 
 
 def read_default_policies(connection: Connection) -> dict[str, Policy]:

@@ -17,8 +17,7 @@ from memsidecar.stores.expiry import (
 from memsidecar.stores.postgres.document_rows import list_documents_between
 from memsidecar.stores.postgres.namespaces import NUMBER
 from memsidecar.stores.postgres.record_rows import list_records_between
-from memsidecar.stores.postgres.rows import HEADS
-from memsidecar.stores.session_rows import head_of
+from memsidecar.stores.postgres.rows import HEADS, head_of
 
 _SESSIONS = f"{HEADS} WHERE s.row_id > %s ORDER BY s.row_id LIMIT %s"
 _LAST_SEQUENCE = "SELECT coalesce(max(sequence), 0) FROM messages WHERE session = %s"

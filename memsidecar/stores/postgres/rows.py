@@ -7,16 +7,22 @@ from psycopg import Connection
 
 from memsidecar.domain.message import Flag, StoredMessage
 from memsidecar.domain.session import SessionHead, SessionKey
-from memsidecar.stores.session_rows import head_of
+from memsidecar.stores import session_rows
+from memsidecar.stores.session_rows import policy_of
 
 _PRUNED, _SHORTENED = int(Flag.PRUNED), int(Flag.SHORTENED)
+_POLICY_COLUMNS = 5
 
-# In the order of `session_rows.head_of`.
-HEADS = """SELECT s.row_id, n.name, s.session_id, s.user_id, s.version, s.last_sequence, s.window_start,
+DEFAULT_POLICY = "d.auto_prune_tokens, d.strategy, d.model, d.summarize, d.retention"
+JOIN_DEFAULT_POLICY = "LEFT JOIN policies d ON d.namespace = n.number AND d.session_id = ''"
+# In the order of `session_rows.head_of`, with the namespace's policy.
+HEADS = f"""SELECT s.row_id, n.name, s.session_id, s.user_id, s.version, s.last_sequence, s.window_start,
     s.pruned_count, s.count_1, s.count_2, s.count_3, s.count_4, s.tokens_1, s.tokens_2, s.tokens_3, s.tokens_4,
-    s.create_time_us, s.last_active_us, s.open_calls, p.auto_prune_tokens, p.strategy, p.model, p.summarize, p.retention
+    s.create_time_us, s.last_active_us, s.open_calls, p.auto_prune_tokens, p.strategy, p.model, p.summarize,
+    p.retention, {DEFAULT_POLICY}
   FROM sessions s JOIN namespaces n ON n.number = s.namespace
-  LEFT JOIN policies p ON p.namespace = s.namespace AND p.session_id = s.session_id"""
+  LEFT JOIN policies p ON p.namespace = s.namespace AND p.session_id = s.session_id
+  {JOIN_DEFAULT_POLICY}"""
 FIND_HEAD = f"{HEADS} WHERE n.name = %s AND s.session_id = %s"
 
 IN_WINDOW = f"(m.flags & {_PRUNED}) = 0"
@@ -27,6 +33,12 @@ DISPLAYED_BODY = "coalesce(m.displayed_body, m.body)"
 ORIGINAL = f"m.sequence, m.role, m.tokens, m.exchange, m.flags & ~{_SHORTENED}, m.score, m.time_us, m.body"
 _FIND_VERSIONS = f"""SELECT {ORIGINAL}, {DISPLAYED}, {DISPLAYED_BODY} FROM messages m
   WHERE m.session = %s AND m.id = %s"""
+
+
+def head_of(row: Sequence[Any]) -> SessionHead:
+    head = session_rows.head_of(row[:-_POLICY_COLUMNS])
+    head.default_policy = policy_of(*row[-_POLICY_COLUMNS:])
+    return head
 
 
 def find_head(connection: Connection, key: SessionKey) -> SessionHead | None:

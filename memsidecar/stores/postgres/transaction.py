@@ -148,7 +148,9 @@ class PostgresTransaction:
     def new_session(self, key: SessionKey, user_id: str) -> SessionHead:
         row_id = self._rows.new_row_ids.get(key) or self.next_row_id("session_row_ids")
         self._new_sessions.add(row_id)
-        return SessionHead(key, row_id, user_id, create_time_us=self.now_us, last_active_us=self.now_us)
+        head = SessionHead(key, row_id, user_id, create_time_us=self.now_us, last_active_us=self.now_us)
+        head.default_policy = self.namespace(key.namespace).default_policy
+        return head
 
     def next_row_id(self, sequence: str) -> int:
         ((row_id,),) = self.connection.execute(_NEXT_ROW_ID, (sequence,)).fetchall()
