@@ -6,11 +6,14 @@ import pytest
 
 from memsidecar.domain.retention import Retention, RetentionLimit
 from memsidecar.domain.session import Policy, SessionHead, SessionKey, Strategy
+from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.working.memory import WorkingMemory
 from memsidecar.layers.working.window_update import PruneRequest
-from memsidecar.stores.contract import Erase
+from memsidecar.stores.contract import Erase, EraseUser
 from memsidecar.v1.message_pb2 import Message
+from tests.conformance.builders import execute
 from tests.postgres.conftest import OpenJournal
+from tests.semantic.builders import ANN, client_fact, put, values
 from tests.working.components import memory_over, messages_of
 
 KEY = SessionKey("default", "s")
@@ -111,3 +114,20 @@ def test_a_default_policy_of_another_sidecar_is_in_force_at_once(memories: tuple
     assert not one.policies.set_default_if_none("default", Policy())
     other.policies.set(SessionKey("default", ""), "", None)
     assert one.policies.of(known_head(one)) is None
+
+
+def test_facts_of_an_owner_are_read_again_when_another_sidecar_has_changed_them(open_journal: OpenJournal) -> None:
+    journals = [open_journal(exclusive=False) for _ in range(2)]
+    one, other = (Facts(journal, cached_owners=10) for journal in journals)
+    for expected, city in enumerate(("Rome", "Lima"), 1):
+        put(one, client_fact(city, expected))
+        assert values(one) == values(other) == [city]
+    execute(journals[1], EraseUser(ANN.namespace, ANN.user_id))
+    assert values(one) == values(other) == []
+
+
+def test_facts_of_an_owner_are_cached_while_nobody_changes_them(open_journal: OpenJournal) -> None:
+    facts = Facts(open_journal(exclusive=False), cached_owners=10)
+    put(facts, client_fact("Rome"))
+    assert values(facts) == values(facts) == ["Rome"]
+    assert (facts.cache_statistics.hits, facts.cache_statistics.misses) == (1, 1)

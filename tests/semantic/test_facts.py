@@ -11,6 +11,7 @@ from memsidecar.layers.record_cache import RecordCache
 from memsidecar.layers.semantic.fact import PutFact
 from memsidecar.layers.semantic.facts import FactQuery, Facts, fact_label
 from memsidecar.stores.contract import Append, Erase, Journal, Owner, PendingCommand, RecordKind, RecordQuery
+from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.builders import append, draft
 from tests.semantic.builders import ANN, INTEREST, PROFILE, client_fact, delete, fact, put, values
 
@@ -125,7 +126,7 @@ def _together(*works: Callable[[], None]) -> None:
 
 
 def test_a_read_that_a_commit_overtakes_is_not_cached() -> None:
-    at_hand: RecordCache[str] = RecordCache(10)
+    at_hand: RecordCache[str] = RecordCache(VolatileJournal(), 10)
 
     def read_while_it_changes() -> str:
         at_hand.invalidate(BOB)
@@ -137,7 +138,7 @@ def test_a_read_that_a_commit_overtakes_is_not_cached() -> None:
 
 
 def test_the_cache_evicts_the_least_recently_used_entries() -> None:
-    at_hand: RecordCache[str] = RecordCache(10, len)
+    at_hand: RecordCache[str] = RecordCache(VolatileJournal(), 10, len)
     carl = Owner("default", "carl")
     for owner, value in ((ANN, "aaaa"), (BOB, "bbbb")):
         at_hand.get(owner, lambda value=value: value)  # type: ignore[misc]

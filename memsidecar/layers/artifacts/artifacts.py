@@ -88,7 +88,7 @@ class Artifacts:
         self._journal = journal
         self.validator = validator
         self._offloader = offloader
-        self._cache: RecordCache[Sequence[IndexedArtifact]] = RecordCache(CACHE_BYTES, _size_of)
+        self._cache: RecordCache[Sequence[IndexedArtifact]] = RecordCache(journal, CACHE_BYTES, _size_of)
         journal.subscribe(self._invalidate, only_invalidations=True)
 
     @property

@@ -123,7 +123,7 @@ class Documents:
     def __init__(self, journal: Journal, validator: DocumentValidator) -> None:
         self.journal = journal
         self.validator = validator
-        self._has_documents: RecordCache[bool] = RecordCache(MAX_CACHED_OWNERS)
+        self._has_documents: RecordCache[bool] = RecordCache(journal, MAX_CACHED_OWNERS)
         journal.subscribe(self._invalidate, only_invalidations=True)
 
     def _invalidate(self, changes: Sequence[CommitEvent]) -> None:

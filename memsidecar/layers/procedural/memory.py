@@ -50,7 +50,7 @@ class ProceduralMemory:
         self._lock = threading.RLock()
         self._states: OrderedDict[Owner, UsageState] = OrderedDict()
         self._offsets = OffsetTracker(journal, self.name)
-        self._hints: RecordCache[Sequence[str]] = RecordCache(MAX_CACHED_HINTS)
+        self._hints: RecordCache[Sequence[str]] = RecordCache(journal, MAX_CACHED_HINTS)
         self._erasures: Counter[str] = Counter()
         journal.subscribe(self._invalidate, only_invalidations=True)
 

@@ -98,7 +98,7 @@ class Facts:
 
     def __init__(self, journal: Journal, cached_owners: int) -> None:
         self._journal = journal
-        self._cache: RecordCache[OwnerFacts] = RecordCache(cached_owners)
+        self._cache: RecordCache[OwnerFacts] = RecordCache(journal, cached_owners)
         journal.subscribe(self._invalidate, only_invalidations=True)
 
     @property

@@ -63,7 +63,7 @@ class SummaryStore:
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self._cache: RecordCache[RollingSummary | None] = RecordCache(MAX_CACHED_SESSIONS)
+        self._cache: RecordCache[RollingSummary | None] = RecordCache(journal, MAX_CACHED_SESSIONS)
         self._saving: dict[Owner, threading.Event] = {}
         journal.subscribe(self._invalidate, only_invalidations=True)
 

@@ -115,18 +115,19 @@ from memsidecar.stores.contract.journal import (
     MessageQuery,
     MessageReader,
     MessageVersions,
-    RecordReader,
     SessionQuery,
     SessionReader,
     submit_and_wait,
 )
 from memsidecar.stores.contract.records import (
     DeleteRecord,
+    OwnerVersions,
     Progress,
     Record,
     RecordChanges,
     RecordKind,
     RecordQuery,
+    RecordReader,
     RecordsUpserted,
     UpsertRecords,
 )
@@ -217,6 +218,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Owner",
+    "OwnerVersions",
     "PendingCommand",
     "PolicySet",
     "Predecessor",

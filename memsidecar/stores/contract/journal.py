@@ -17,7 +17,7 @@ from memsidecar.stores.contract.commands import Calibration, Command, CommitEven
 from memsidecar.stores.contract.documents import Chunk, DocumentQuery, Owner, StoredDocument
 from memsidecar.stores.contract.erasure import Erasure, ErasureCounts
 from memsidecar.stores.contract.events import EventPage, LogListener
-from memsidecar.stores.contract.records import Record, RecordKind, RecordQuery
+from memsidecar.stores.contract.records import OwnerVersions, RecordReader
 from memsidecar.stores.contract.retention import RetentionReader
 from memsidecar.stores.contract.users import UserReader
 
@@ -250,14 +250,6 @@ class DocumentReader(Protocol):
         """Return chunks of a namespace by (document version, chunk index). Replaced and erased ones are absent."""
 
 
-class RecordReader(Protocol):
-    def record(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
-        """Return a record, superseded ones included; None if there is none."""
-
-    def records(self, query: RecordQuery) -> Sequence[Record]:
-        """Return an owner's records of one kind, newest first."""
-
-
 class CalibrationReader(Protocol):
     def calibration(self, namespace: str, model: str) -> Calibration:
         """Return the token calibration of a model; factor 1 if there is none."""
@@ -288,6 +280,7 @@ class Journal(
     MessageReader,
     ChangeFeed,
     EventFeed,
+    OwnerVersions,
     DocumentReader,
     RecordReader,
     CalibrationReader,

@@ -1,9 +1,9 @@
-"""Derived records (facts, artifacts, summaries, patterns) and the commands that change them."""
+"""Derived records: facts, artifacts, summaries and patterns, the commands that change them, and who reads them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol
 
 from memsidecar.stores.contract.documents import Owner
 
@@ -122,3 +122,20 @@ class RecordQuery:
     limit: int = 100
     after: tuple[int, str] | None = None
     history: bool = False
+
+
+class OwnerVersions(Protocol):
+    def owner_versions(self, owners: Collection[Owner]) -> Mapping[Owner, int]:
+        """Return for each owner a number that grows with each change of the owner's records and documents.
+
+        An erasure is a change, too. The number may also grow without one. It is always 0 in a journal that is not
+        shared: there, commit events and the completion of commands tell of every change.
+        """
+
+
+class RecordReader(Protocol):
+    def record(self, owner: Owner, kind: RecordKind, record_id: str) -> Record | None:
+        """Return a record, superseded ones included; None if there is none."""
+
+    def records(self, query: RecordQuery) -> Sequence[Record]:
+        """Return an owner's records of one kind, newest first."""

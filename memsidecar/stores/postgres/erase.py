@@ -48,6 +48,7 @@ _DELETE_SESSIONS = "DELETE FROM sessions WHERE row_id = ANY(%s)"
 _DELETE_POLICIES = "DELETE FROM policies WHERE namespace = %s AND session_id = ANY(%s)"
 _DELETE_OWNERS = """DELETE FROM owners WHERE namespace = %s AND
   (user_id = %s AND user_id <> '' OR session_id = ANY(%s) AND session_id <> '')"""
+_ERASE_VERSION = "UPDATE namespaces SET erased_version = nextval('owner_versions') WHERE number = %s"
 _HAS_OWNER = f"SELECT FROM owners WHERE namespace = {NUMBER} AND user_id = %s AND user_id <> ''"
 
 _Targets = ErasureTargets[DocumentReference, RecordReference]
@@ -153,6 +154,7 @@ def _delete_sessions(
     transaction.add_statement(_DELETE_SESSIONS, list(row_ids))
     transaction.add_statement(_DELETE_POLICIES, number, names)
     transaction.add_statement(_DELETE_OWNERS, number, user_id, names)
+    transaction.add_statement(_ERASE_VERSION, number)
     for session_id in names:
         transaction.remove_session(SessionKey(namespace, session_id))
 

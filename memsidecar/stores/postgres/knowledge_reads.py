@@ -1,7 +1,7 @@
 """Reads of documents, records, retention and archives."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from psycopg import Connection
@@ -53,6 +53,9 @@ class KnowledgeReads:
             command.namespace if isinstance(command, EraseUser) else command.key.namespace
         )
         return counts
+
+    def owner_versions(self, owners: Collection[Owner]) -> Mapping[Owner, int]:
+        return self._pool.read(lambda connection: record_rows.find_owner_versions(connection, owners))
 
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
         return self._read(

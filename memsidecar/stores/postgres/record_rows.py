@@ -1,6 +1,6 @@
 """Rows of records, and the queries that find them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from psycopg import Connection
@@ -39,6 +39,11 @@ _OF_USER = f"""{_REFERENCES} WHERE r.namespace = {_NAMED} AND r.session_id = '' 
     WHERE s.namespace = {_NAMED} AND s.user_id = %(user_id)s"""
 
 
+_OWNER_VERSIONS = """SELECT k.name, k.user_id, k.session_id, coalesce(o.version, n.erased_version)
+  FROM unnest(%b::text[], %b::text[], %b::text[]) AS k(name, user_id, session_id) JOIN namespaces n ON n.name = k.name
+  LEFT JOIN owners o ON o.namespace = n.number AND o.user_id = k.user_id AND o.session_id = k.session_id"""
+
+
 class RecordReference(NamedTuple):
     """The row of a record, without its content."""
 
@@ -59,6 +64,17 @@ class StoredRecord(NamedTuple):
 
     def intact_part(self) -> Record:
         return self.record
+
+
+def find_owner_versions(connection: Connection, owners: Collection[Owner]) -> Mapping[Owner, int]:
+    """Return the version of each owner; 0 in a namespace that does not exist yet."""
+    columns = (
+        [owner.namespace for owner in owners],
+        [owner.user_id for owner in owners],
+        [owner.session_id for owner in owners],
+    )
+    found = connection.execute(_OWNER_VERSIONS, columns).fetchall()
+    return dict.fromkeys(owners, 0) | {Owner(*owner): version for *owner, version in found}
 
 
 def find_by_conflict_keys(

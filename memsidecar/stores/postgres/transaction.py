@@ -46,6 +46,9 @@ _INSERT_EVENTS = """INSERT INTO events(namespace, lsn, kind, session, sequence, 
   SELECT e.namespace, n.lsn - e.back, e.kind, e.session, e.sequence, e.time_us
   FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[])
   AS e(namespace, back, kind, session, sequence, time_us) JOIN namespaces n ON n.number = e.namespace"""
+_CHANGE_OWNERS = """UPDATE owners o SET version = nextval('owner_versions')
+  FROM namespaces n JOIN unnest(%b::text[], %b::text[], %b::text[]) AS k(name, user_id, session_id) ON n.name = k.name
+  WHERE o.namespace = n.number AND o.user_id = k.user_id AND o.session_id = k.session_id"""
 _LOCK_SESSION = """SELECT FROM sessions s JOIN namespaces n ON n.number = s.namespace
   WHERE n.name = %s AND s.session_id = %s FOR NO KEY UPDATE OF s"""
 _NEXT_ROW_ID = "SELECT nextval(%s)"
@@ -220,6 +223,8 @@ class PostgresTransaction:
     def _all_statements(self) -> Iterator[tuple[str, Sequence[Any]]]:
         for statement, parameters in self._statements:
             yield statement, self._expanded(parameters)
+        if self.locked.owners:
+            yield _CHANGE_OWNERS, columns(iter(self.locked.owners))
         for head in self._saved.values():
             yield self._session_statement(head)
         if self._messages:

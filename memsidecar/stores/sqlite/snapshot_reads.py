@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -91,6 +91,9 @@ class SnapshotReads(ABC):
 
     def read_events(self, scope: Scope, after_lsn: int, limit: int) -> EventPage:
         return self._read(lambda snapshot: events.read_page(snapshot, scope, after_lsn, limit))
+
+    def owner_versions(self, owners: Collection[Owner]) -> Mapping[Owner, int]:
+        return dict.fromkeys(owners, 0)
 
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
         row = self._read(lambda snapshot: documents.find_document(snapshot, owner, document_id, self._path))

@@ -3,7 +3,7 @@
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -185,6 +185,9 @@ class VolatileJournal:
     def read_events(self, scope: Scope, after_lsn: int, limit: int) -> EventPage:
         with self._opened() as state:
             return state.events.read(scope, after_lsn, limit)
+
+    def owner_versions(self, owners: Collection[Owner]) -> Mapping[Owner, int]:
+        return dict.fromkeys(owners, 0)
 
     def document(self, owner: Owner, document_id: str) -> StoredDocument | None:
         with self._opened() as state:
