@@ -115,6 +115,7 @@ class Runner:
             pass
 
     def _round(self) -> None:
+        self._commits.poll()
         total = self._commits.total
         self._throttle.behind_since = self._behind_since()
         self._add_cursors(self._commits.committed_namespaces())

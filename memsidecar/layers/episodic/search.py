@@ -168,7 +168,7 @@ class Searcher:
         """Apply the unindexed log to the partition, at most MAX_TAIL_BATCHES batches."""
         degraded: set[Degradation] = set()
         for _ in range(log_tail.MAX_TAIL_BATCHES):
-            commits, after = self.commits.commit_count(index.namespace), partition.position
+            commits, after = self.commits.current_count(index.namespace), partition.position
             if partition.seen_commits == commits:
                 return degraded
             segment = self.log.read_segment(LogSource.of(index, log_filter), after, partition_id)
@@ -188,7 +188,7 @@ class Searcher:
 
     def _from_candidates(self, index: NamespaceIndex, query: SearchQuery, scope: SearchScope, limit: int) -> _Sources:
         live = index.live
-        commits = self.commits.commit_count(index.namespace)
+        commits = self.commits.current_count(index.namespace)
         tail = self.partitions.tail(index.namespace, live.generation_number).after(
             live, commits, lambda after: self.log.read_segments(LogSource.of(index), after)
         )
@@ -207,7 +207,7 @@ class Searcher:
         embedder = self.embedders.default
         partition, last_lsn = Partition(embedder.dimensions), 0
         degraded: frozenset[Degradation] = frozenset()
-        if self.commits.has_data(scope.namespace):
+        if self.commits.current_count(scope.namespace):
             source = LogSource(scope.namespace, embedder, embedder.dimensions, scope.log_filter)
             tail = self.log.read_segments(source, 0)
             for segment in tail.segments:
