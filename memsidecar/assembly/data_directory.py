@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsidecar.assembly.storage import INDEX_FOLDER, PAGE_KEY_FILE, TEMPORARY_FOLDER
+from memsidecar.assembly.storage import INDEX_FOLDER, INDEX_ID_FILE, PAGE_KEY_FILE, TEMPORARY_FOLDER
 from memsidecar.cli.diagnosis import Diagnosis, fault, ok, warning
 from memsidecar.cli.mcp_options import SHARED_FOLDER
 from memsidecar.domain.byte_size import MIB
@@ -18,7 +18,17 @@ MIN_FREE_SHARE = 0.05
 MIN_FREE_BYTES = 256 * MIB
 SUBJECT = "data directory"
 _VOLATILE = ("tmpfs", "ramfs")
-_FILES = (FILE_NAME, "lock", "journal.mark", "ballast", PAGE_KEY_FILE, INDEX_FOLDER, TEMPORARY_FOLDER, SHARED_FOLDER)
+_FILES = (
+    FILE_NAME,
+    "lock",
+    "journal.mark",
+    "ballast",
+    PAGE_KEY_FILE,
+    INDEX_FOLDER,
+    INDEX_ID_FILE,
+    TEMPORARY_FOLDER,
+    SHARED_FOLDER,
+)
 _OF_SQLITE = tuple(f"{FILE_NAME}{ending}" for ending in ("-wal", "-shm", "-journal"))
 MAX_NAMED_FILES = 5
 

@@ -9,6 +9,7 @@ from memsidecar.api.interceptors.concurrency import InFlightLimits
 from memsidecar.assembly import components
 from memsidecar.assembly.derived_memory import DERIVATIONS, DerivedMemory, open_derived_memory
 from memsidecar.assembly.retention import open_retention
+from memsidecar.assembly.storage import index_id
 from memsidecar.context.builder import ContextBuilder
 from memsidecar.context.relevance import RelevanceThresholds
 from memsidecar.context.retrieval import Retrieval
@@ -59,6 +60,7 @@ def open_layers(
         components.embedders(settings),
         components.episodic_limits(settings),
         limits.load_probe(finished_calls=False).is_busy,
+        index_id=index_id(settings),
     )
     opened.callback(episodic.close)
     derived = open_derived_memory(settings, journal, counters, limits, opened)

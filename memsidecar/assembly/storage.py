@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Protocol, cast
+from uuid import uuid4
 
 from memsidecar.api.page_tokens import KEY_BYTES
 from memsidecar.assembly.components import embedders
@@ -30,6 +31,7 @@ INDEX_FOLDER = "index"
 TEMPORARY_FOLDER = "index.tmp"
 "LanceDB sorts vectors in files here when it builds their index. The root of a container is often read-only."
 PAGE_KEY_FILE = "page.key"
+INDEX_ID_FILE = "index.id"
 
 
 class PostgresModule(Protocol):
@@ -84,6 +86,16 @@ def page_key(settings: Settings) -> bytes:
     except OSError as error:
         log.warning("%s: %s; page tokens are invalid after a restart", file, error.strerror)
     return fresh
+
+
+def index_id(settings: Settings) -> str:
+    """Return the name of this directory's index among those that follow one database; empty if there is one only."""
+    if settings.journal != "postgres":
+        return ""
+    file = settings.data_dir / INDEX_ID_FILE
+    if not file.exists():
+        file.write_text(uuid4().hex)
+    return file.read_text()
 
 
 def _exit_at_once(error: FatalStoreError) -> None:
@@ -167,6 +179,6 @@ def run_reindex(settings: Settings, progress: Progress) -> int:
         opened.callback(journal.close)
         index = open_index(settings)
         opened.callback(index.close)
-        reindex = IndexRebuild(journal, index, configured_embedders)
+        reindex = IndexRebuild(journal, index, configured_embedders, index_id(settings))
         reindex(opened.enter_context(progress("indexing", reindex.total())))
     return 0

@@ -58,12 +58,24 @@ class NamespaceIndex:
 class GenerationManager:
     """Opens the tables of a namespace when they are first needed. Thread-safe."""
 
-    def __init__(self, journal: Journal, index: Index, embedders: Embedders, lsns_at_start: Mapping[str, int]) -> None:
-        """`lsns_at_start` are of when the journal was opened. A table with a later entry belongs to another journal."""
+    def __init__(
+        self,
+        journal: Journal,
+        index: Index,
+        embedders: Embedders,
+        lsns_at_start: Mapping[str, int],
+        *,
+        index_id: str = "",
+    ) -> None:
+        """`lsns_at_start` are of when the journal was opened. A table with a later entry belongs to another journal.
+
+        `index_id` names the index among those that follow a shared journal; empty if there is one only.
+        """
         self.index = index
         self._lsns_at_start = lsns_at_start
         self._journal = journal
         self._embedders = embedders
+        self._index_id = index_id
         self._lock = threading.Lock()
         self._namespaces: dict[str, NamespaceIndex] = {}
 
@@ -91,7 +103,7 @@ class GenerationManager:
         return list(self._namespaces.values())
 
     def _open(self, namespace: str) -> NamespaceIndex:
-        number = self._journal.watermark(GENERATION_WATERMARK, namespace)
+        number = self._watermark(GENERATION_WATERMARK, namespace)
         table = self.index.open(namespace, number) if number else None
         if table is not None and self._is_ahead(table, namespace):
             log.warning("the index of a namespace is ahead of the journal, which must be an older copy: rebuilding it")
@@ -141,13 +153,19 @@ class GenerationManager:
 
     def empty_until(self, namespace: str) -> int:
         """Return the last log entry before which nothing has to be indexed."""
-        return self._journal.watermark(EMPTY_WATERMARK, namespace)
+        return self._watermark(EMPTY_WATERMARK, namespace)
 
     def set_empty_until(self, namespace: str, lsn: int) -> None:
         self._set_watermark(EMPTY_WATERMARK, namespace, lsn)
 
+    def _watermark(self, watermark: str, namespace: str) -> int:
+        return self._journal.watermark(self._own(watermark), namespace)
+
     def _set_watermark(self, watermark: str, namespace: str, value: int) -> None:
-        submit_and_wait(self._journal, AdvanceWatermark(watermark, namespace, value))
+        submit_and_wait(self._journal, AdvanceWatermark(self._own(watermark), namespace, value))
+
+    def _own(self, watermark: str) -> str:
+        return f"{watermark}/{self._index_id}" if self._index_id else watermark
 
     def rebuild(self, index: NamespaceIndex) -> None:
         """Start to build the next generation from an empty table."""

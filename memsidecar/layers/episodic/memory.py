@@ -45,13 +45,19 @@ class EpisodicMemory:
         embedders: Embedders,
         limits: EpisodicLimits,
         is_busy: Callable[[], bool] = lambda: False,
+        *,
+        index_id: str = "",
     ) -> None:
-        """`is_busy` returns whether RPCs are waiting for a response; then indexing is throttled."""
+        """`is_busy` returns whether RPCs are waiting for a response; then indexing is throttled.
+
+        `index_id` names the index of this process among those that follow a shared journal.
+        """
         self.limits = limits
         self.embedders = embedders
         self._journal = journal
         self._lsns_at_start = dict(journal.last_lsns())
         self._is_busy = is_busy
+        self._index_id = index_id
         self._commits = CommitSignal(journal)
         self._partitions = PartitionCache(limits.memory_bytes)
         self._searcher = Searcher(LogReader(journal, embedders), embedders, self._partitions, self._commits)
@@ -73,7 +79,9 @@ class EpisodicMemory:
         with ExitStack() as opened:
             index = open_index()
             opened.callback(index.close)
-            generations = GenerationManager(self._journal, index, self.embedders, self._lsns_at_start)
+            generations = GenerationManager(
+                self._journal, index, self.embedders, self._lsns_at_start, index_id=self._index_id
+            )
             throttle = BackgroundThrottle(self._is_busy, INDEXING_THROTTLE)
             indexer = Indexer(self._journal, generations, self._partitions, self._commits, throttle.yield_cpu)
             runner = Runner(self._journal, self._commits, throttle, [indexer], self.limits.linger_seconds)
@@ -137,9 +145,11 @@ class IndexRebuild:
     journal: Journal
     index: Index
     embedders: Embedders
+    index_id: str = ""
 
     def __post_init__(self) -> None:
-        self._generations = GenerationManager(self.journal, self.index, self.embedders, self.journal.last_lsns())
+        lsns = self.journal.last_lsns()
+        self._generations = GenerationManager(self.journal, self.index, self.embedders, lsns, index_id=self.index_id)
         self._indexer = Indexer(self.journal, self._generations, PartitionCache(0), CommitSignal(self.journal))
 
     def total(self) -> int:
