@@ -72,6 +72,12 @@ def test_a_policy_is_in_the_head_of_the_next_append(journal: Journal) -> None:
     assert append(journal, draft("b")).head.policy == Policy(7)
 
 
+def test_a_default_policy_is_in_the_head_of_the_next_append(journal: Journal) -> None:
+    append(journal, draft("a"))
+    execute(journal, SetPolicy(SessionKey(KEY.namespace, ""), "", Policy(7)))
+    assert append(journal, draft("b")).head.default_policy == Policy(7)
+
+
 def test_a_duplicate_beside_new_messages_is_answered_as_duplicate(journal: Journal) -> None:
     append(journal, draft("a"))
     result = append(journal, draft("a"), draft("b"))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cachetools import LRUCache
 
 from memsidecar.domain.session import SessionHead, SessionKey
-from memsidecar.stores.contract import Append
+from memsidecar.stores.contract import Append, SetPolicy
 from memsidecar.stores.postgres.locks import LockedRows, LockTargets
 from memsidecar.stores.postgres.namespaces import NamespaceChanges
 from memsidecar.stores.postgres.transaction import PostgresTransaction
@@ -49,6 +49,13 @@ class KnownHeads:
                 self._heads[key] = head
         for changes in transaction.namespaces:
             self._namespaces[changes.name] = changes.unchanged()
+        for pending, _ in transaction.results:
+            if isinstance(pending.command, SetPolicy) and not pending.command.key.session_id:
+                self._forget_namespace(pending.command.key.namespace)
+
+    def _forget_namespace(self, namespace: str) -> None:
+        """Forget the heads with the old default policy."""
+        self.forget([key for key in self._heads if key.namespace == namespace])
 
     def forget(self, keys: Iterable[SessionKey]) -> None:
         for key in keys:

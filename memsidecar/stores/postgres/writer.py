@@ -197,7 +197,12 @@ class PostgresWriter:
         return self._connection
 
     def _append_at_once(self, commands: Sequence[PendingCommand]) -> bool:
-        """Commit Appends to known sessions by one statement; return False if a transaction has to decide."""
+        """Commit Appends to known sessions by one statement; return False if a transaction has to decide.
+
+        It needs the lease: a policy has no version, so another process could have changed the ones that are known.
+        """
+        if self._lease is None:
+            return False
         appends = [pending.command for pending in commands if isinstance(pending.command, Append)]
         rows = self._known.rows(appends) if len(appends) == len(commands) else None
         if rows is None:
@@ -212,15 +217,15 @@ class PostgresWriter:
             return False
         transaction.results += zip(commands, results, strict=True)
         with self.publication.of(transaction.namespaces):
-            is_committed = self._commit_appends(transaction, known)
+            is_committed = self._commit_appends(transaction, known, self._lease.fence)
             if is_committed:
                 self._publish(transaction)
         return is_committed
 
-    def _commit_appends(self, transaction: PostgresTransaction, known: KnownRows) -> bool:
+    def _commit_appends(self, transaction: PostgresTransaction, known: KnownRows, fence: Sequence[Any]) -> bool:
         is_committed = False
         try:
-            is_committed = commit_appends(transaction, known, self._lease.fence)
+            is_committed = commit_appends(transaction, known, fence)
         except (errors.UniqueViolation, errors.NotNullViolation):
             pass  # a known id, or a quota
         except psycopg.Error as error:
