@@ -33,14 +33,12 @@ _INSERT_SESSION = f"""INSERT INTO sessions({_SAVED}, bytes, row_id, namespace, s
 _UPDATE_SESSION = f"UPDATE sessions SET ({_SAVED}, bytes) = ROW({_VALUES}, bytes + %s) WHERE row_id = %s"
 INSERT_MESSAGES = """INSERT INTO messages(session, sequence, namespace, lsn, role, flags, tokens, displayed_tokens,
     time_us, commit_us, exchange, score, id, fingerprint, body, displayed_body, vector)
-  SELECT m.session, m.sequence, m.namespace, n.lsn - m.back, m.role, m.flags, m.tokens, m.displayed_tokens,
-    m.time_us, m.commit_us, m.exchange, m.score, m.id, m.fingerprint, m.body, m.displayed_body, m.vector
-  FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[],
-    %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::float8[], %b::text[], %b::bytea[], %b::bytea[],
-    %b::bytea[], %b::bytea[])
-  AS m(session, sequence, namespace, back, role, flags, tokens, displayed_tokens, time_us, commit_us, exchange, score,
-    id, fingerprint, body, displayed_body, vector)
-  JOIN {} n ON n.number = m.namespace"""
+  SELECT v[i][1], v[i][2], v[i][3], n.lsn - v[i][4], v[i][5], v[i][6], v[i][7], v[i][8], v[i][9], v[i][10], v[i][11],
+    m.score, m.id, m.fingerprint, m.body, m.displayed_body, m.vector
+  FROM (SELECT %b::bigint[]) AS numbers(v) CROSS JOIN
+    unnest(%b::float8[], %b::text[], %b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[]) WITH ORDINALITY
+      AS m(score, id, fingerprint, body, displayed_body, vector, i)
+    JOIN {} n ON n.number = v[i][3]"""
 "Takes the lsns from a relation with the number and the last lsn of each namespace."
 _INSERT_EVENTS = """INSERT INTO events(namespace, lsn, kind, session, sequence, time_us)
   SELECT e.namespace, n.lsn - e.back, e.kind, e.session, e.sequence, e.time_us
@@ -250,13 +248,15 @@ class PostgresTransaction:
                 expanded.append(parameter)
         return expanded
 
-    def message_columns(self) -> Sequence[Sequence[Any]]:
+    def message_columns(self) -> Sequence[Any]:
         """Return the parameters of INSERT_MESSAGES."""
-        return columns(map(self._message_row, self._messages))
+        numbers, rest = zip(*map(self._message_row, self._messages), strict=True)
+        return [list(numbers), *columns(rest)]
 
-    def _message_row(self, new: _NewMessage) -> Sequence[Any]:
+    def _message_row(self, new: _NewMessage) -> tuple[list[int | None], Sequence[Any]]:
+        """Return the numbers of the row, and its other columns."""
         draft, message, changes = new.draft, new.message, self.namespace(new.namespace)
-        return (
+        numbers = [
             new.session,
             message.sequence,
             changes.number,
@@ -268,13 +268,9 @@ class PostgresTransaction:
             message.time_us,
             self.now_us,
             message.exchange,
-            message.score,
-            draft.id,
-            draft.fingerprint,
-            message.body,
-            new.displayed.body if new.displayed else None,
-            draft.vector,
-        )
+        ]
+        displayed_body = new.displayed.body if new.displayed else None
+        return numbers, (message.score, draft.id, draft.fingerprint, message.body, displayed_body, draft.vector)
 
     def _event_row(self, event: _NewEvent) -> Sequence[Any]:
         changes = self.namespace(event.namespace)
