@@ -9,6 +9,7 @@ import pytest
 
 from memsidecar.stores.postgres.journal import PostgresJournal
 from memsidecar.stores.postgres.migrations import migrate
+from tests.postgres.cutting_proxy import CuttingProxy
 from tests.support.postgres_server import VERSIONS, PostgresServer, create_database, postgres_server
 
 NEWEST = VERSIONS[-1]
@@ -57,3 +58,9 @@ def open_journal(url: str) -> Iterator[OpenJournal]:
 @pytest.fixture
 def journal(open_journal: OpenJournal) -> PostgresJournal:
     return open_journal()
+
+
+@pytest.fixture
+def proxy(server: PostgresServer) -> Iterator[CuttingProxy]:
+    with CuttingProxy(server.port) as opened:
+        yield opened

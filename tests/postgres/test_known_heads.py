@@ -1,6 +1,5 @@
 """Appends to sessions that the process wrote last: one round trip, and two where another process has written since."""
 
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -30,12 +29,6 @@ from tests.postgres.cutting_proxy import CuttingProxy
 from tests.support.postgres_server import PostgresServer
 
 ROUNDS = 5
-
-
-@pytest.fixture
-def proxy(server: PostgresServer) -> Iterator[CuttingProxy]:
-    with CuttingProxy(server.port) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -69,12 +69,6 @@ KILLS = 3
 
 
 @pytest.fixture
-def proxy(server: PostgresServer) -> Iterator[CuttingProxy]:
-    with CuttingProxy(server.port) as opened:
-        yield opened
-
-
-@pytest.fixture
 def cut_journal(proxy: CuttingProxy, server: PostgresServer, database: str, open_journal: OpenJournal) -> Journal:
     journal = open_journal(server.url(database, proxy.port))
     append(journal, draft("first"), draft("second"), draft("third"))
@@ -341,6 +335,24 @@ def test_a_killed_server_loses_and_doubles_no_message() -> None:
                 writers.wait_for_more()
                 server.kill()
                 server.start()
+            writers.wait_for_more()
+            writers.stop()
+            writers.check()
+        assert examine(lambda: url) == []
+
+
+def test_a_frozen_server_delays_calls_and_loses_and_doubles_no_message() -> None:
+    """The writers retry with the same ids while the server is frozen: a statement may take effect when it goes on."""
+    with postgres_server(NEWEST, durable=True) as server:
+        url = create_database(server, "memsidecar")
+        migrate(lambda: url)
+        with closing(PostgresJournal(lambda: url)) as journal:
+            writers = _Writers(journal)
+            writers.wait_for_more()
+            with server.frozen():
+                with pytest.raises(JournalUnavailable):
+                    journal.head(KEY)
+                until(lambda: writers.failures >= WRITERS, "refused appends", progress=lambda: writers.failures)
             writers.wait_for_more()
             writers.stop()
             writers.check()

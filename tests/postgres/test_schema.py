@@ -52,6 +52,20 @@ def test_a_migration_is_applied_once_by_all_that_migrate_at_once(server: Postgre
     assert migrate(lambda: url).version == NEWEST
 
 
+def test_a_migration_limits_the_role_and_goes_on_where_it_cannot(
+    server: PostgresServer, new_database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = server.url(new_database)
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE pg_db_role_setting IN SHARE MODE")
+        assert migrate(lambda: f"{url}?options=-clock_timeout%3D100ms").version == NEWEST
+    assert "the role has no limits" in caplog.text
+    migrate(lambda: url)
+    with psycopg.connect(url) as connection:
+        found = [connection.execute(f"SHOW {name}").fetchone() for name in ("lock_timeout", "statement_timeout")]
+    assert found == [("2s",), ("5s",)]
+
+
 def test_a_database_that_does_not_answer_is_unavailable() -> None:
     url = f"postgresql://memsidecar@127.0.0.1:{free_port()}/none"
     with pytest.raises(JournalUnavailable):

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -85,6 +85,24 @@ class PostgresServer:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop all processes of the server, which keep their connections, until the block ends."""
+        self._signal_all(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        """Send a signal to the server and then to its children, which are in process groups of their own."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        pid = self._process.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(child), number)
 
     def stop(self) -> None:
         """Stop at once: a checkpoint would take longer than the tests, and the data are not used again."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import Connection, errors
+from psycopg.abc import PQGen
 from psycopg.adapt import AdaptersMap
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8BinaryDumper
@@ -31,6 +32,8 @@ CONNECT_SECONDS = 5
 RETRY_SECONDS = 5.0
 "How long a command or a read waits for the database to come back: less than the default deadline of a call."
 MAX_TRIES = 3
+POLL_SECONDS = 0.1
+"How often a wait for the server looks for a signal."
 # By default an integer is sent as the smallest type that holds it, and each combination of types is prepared by itself.
 _ADAPTERS = AdaptersMap(psycopg.adapters)
 _ADAPTERS.register_dumper(int, Int8BinaryDumper)
@@ -44,6 +47,9 @@ _PARAMETERS: Mapping[str, Any] = {
     "context": _ADAPTERS,
 }
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+UNLIMITED = "SET LOCAL statement_timeout = 0"
+"For a transaction whose statements may take long."
 
 ConnectionString = Callable[[], str]
 "Returns the address of the database. It is asked for each new connection: a password may change at any time."
@@ -69,8 +75,20 @@ _UNREACHABLE = (
 T = TypeVar("T")
 
 
-def connect(connection_string: ConnectionString) -> Connection:
-    return psycopg.connect(_checked(connection_string), autocommit=True, **_PARAMETERS)
+class BoundedConnection(Connection):
+    """Is lost if the server does not answer for `answer_seconds`.
+
+    The server cancels a statement by itself after as long; a server that was stopped cannot, and keeps its connections.
+    """
+
+    answer_seconds: float | None = RETRY_SECONDS
+
+    def wait(self, gen: PQGen[T], interval: float = POLL_SECONDS, timeout: float | None = None) -> T:
+        return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
+
+
+def connect(connection_string: ConnectionString) -> BoundedConnection:
+    return BoundedConnection.connect(_checked(connection_string), autocommit=True, **_PARAMETERS)
 
 
 def _checked(connection_string: ConnectionString) -> str:
@@ -118,6 +136,7 @@ class ReadPool:
         self._seconds = seconds
         self._pool = ConnectionPool(
             lambda: _checked(connection_string),
+            connection_class=BoundedConnection,
             kwargs={"autocommit": True, **_PARAMETERS},
             min_size=1,
             max_size=connections,
@@ -149,11 +168,12 @@ class ReadPool:
         deadline = time.monotonic() + RETRY_SECONDS
         while True:
             try:
-                with self._pool.connection() as connection:
+                with self._pool.connection(deadline - time.monotonic()) as connection:
+                    connection.answer_seconds = deadline - time.monotonic()
                     start = time.perf_counter()
                     result = read(connection)
                 self._seconds.observe(time.perf_counter() - start)
                 return result
             except psycopg.Error as error:
-                if not is_lost(error) or isinstance(error, (PoolClosed, PoolTimeout)) or time.monotonic() > deadline:
+                if not is_lost(error) or isinstance(error, (PoolClosed, PoolTimeout)) or time.monotonic() >= deadline:
                     raise translate(error) from error

@@ -9,7 +9,7 @@ from contextlib import closing
 from psycopg import Connection
 
 from memsidecar.domain.message import Flag
-from memsidecar.stores.postgres.connection import ConnectionString, connect, translated
+from memsidecar.stores.postgres.connection import UNLIMITED, ConnectionString, connect, translated
 from memsidecar.stores.postgres.migrations import check_version
 
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -51,7 +51,9 @@ def examine(connection_string: ConnectionString) -> Sequence[str]:
     """Return one line for each fault found; empty if there is none."""
     with translated(), closing(connect(connection_string)) as connection:
         check_version(connection)
+        connection.answer_seconds = None
         connection.execute(_SNAPSHOT)
+        connection.execute(UNLIMITED)
         return list(_findings(connection))
 
 

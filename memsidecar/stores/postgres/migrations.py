@@ -5,18 +5,23 @@ readable for the version before it (`oldest_reader`), so that both versions of t
 are replaced.
 """
 
+import logging
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from typing import NamedTuple
 
+import psycopg
 from psycopg import Connection, errors
 
 from memsidecar.domain.errors import StartRefused
-from memsidecar.stores.postgres.connection import ConnectionString, connect, translated
+from memsidecar.stores.postgres.connection import UNLIMITED, ConnectionString, connect, is_lost, translated
 from memsidecar.stores.postgres.schema import TABLES
 from memsidecar.stores.tombstones import KEY_BYTES
 
+log = logging.getLogger(__name__)
+
 LOCK_TIMEOUT = "2s"
+STATEMENT_TIMEOUT = "5s"
 IDLE_TIMEOUT = "5s"
 
 _CREATE_VERSIONS = """CREATE TABLE IF NOT EXISTS schema_versions(
@@ -25,9 +30,14 @@ _LOCK_VERSIONS = "LOCK TABLE schema_versions IN SHARE ROW EXCLUSIVE MODE"
 _HAS_VERSIONS = "SELECT to_regclass('schema_versions') IS NOT NULL"
 _NEWEST_VERSION = "SELECT version, oldest_reader FROM schema_versions ORDER BY version DESC LIMIT 1"
 _ADD_VERSION = "INSERT INTO schema_versions(version, oldest_reader) VALUES (%s, %s)"
-# A session that is frozen gives its locks back. The limits belong to the role, because a pooler shares connections.
+# A sidecar that is frozen gives its locks back, and no statement holds up all others. The limits belong to the role,
+# because a pooler shares connections.
 _LIMIT_ROLE = "SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET {} = {}', current_database())"
-_LIMITS = {"lock_timeout": LOCK_TIMEOUT, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
+_LIMITS = {
+    "lock_timeout": LOCK_TIMEOUT,
+    "statement_timeout": STATEMENT_TIMEOUT,
+    "idle_in_transaction_session_timeout": IDLE_TIMEOUT,
+}
 
 
 class Migration(NamedTuple):
@@ -57,10 +67,22 @@ def migrate(connection_string: ConnectionString) -> SchemaVersion:
     with translated(), closing(connect(connection_string)) as connection:
         with suppress(errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateObject):  # by another caller
             connection.execute(_CREATE_VERSIONS)
-        _limit_role(connection)
+        connection.answer_seconds = None
+        _try_to_limit_role(connection)
         while _migrate_once(connection):
             pass
         return read_version(connection)
+
+
+def _try_to_limit_role(connection: Connection) -> None:
+    """Set the limits of the role; go on without if the provider does not allow it."""
+    try:
+        _limit_role(connection)
+    except psycopg.Error as error:
+        if is_lost(error):
+            raise
+        limits = ", ".join(f"{setting} = {value}" for setting, value in _LIMITS.items())
+        log.warning("the role has no limits, a frozen sidecar would keep its locks; set %s: %s", limits, error)
 
 
 def _limit_role(connection: Connection) -> None:
@@ -74,6 +96,7 @@ def _limit_role(connection: Connection) -> None:
 def _migrate_once(connection: Connection) -> bool:
     """Apply the next migration; return False if there is none."""
     with connection.transaction():
+        connection.execute(UNLIMITED)
         connection.execute(_LOCK_VERSIONS)
         version = read_version(connection).version + 1
         migration = MIGRATIONS.get(version)
