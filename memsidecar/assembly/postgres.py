@@ -30,6 +30,7 @@ def open_postgres(settings: Settings, quotas: QuotaLookup) -> Journal:
     return PostgresJournal(
         _ConnectionStringFile(settings).read,
         connections=settings.postgres_connections,
+        prepare=settings.postgres_prepare == "on",
         max_commit_delay_seconds=settings.commit_delay_ms / 1000,
         quotas=quotas,
         on_close=lock.release,

@@ -35,6 +35,11 @@ class StorageSettings(BaseModel):
         le=1_000,
         description="Maximum connections to the database: one commits, one renews the lease, the others read.",
     )
+    postgres_prepare: Literal["on", "off"] = Field(
+        default="on",
+        description="Prepare the statements that a connection executes often, or not, for a pooler that knows no "
+        "prepared statements, such as pgbouncer before 1.21: each statement is then planned anew.",
+    )
     commit_delay_ms: Milliseconds = Field(
         default=4.0,
         ge=0,

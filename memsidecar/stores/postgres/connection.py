@@ -32,6 +32,8 @@ CONNECT_SECONDS = 5
 RETRY_SECONDS = 5.0
 "How long a command or a read waits for the database to come back: less than the default deadline of a call."
 MAX_TRIES = 3
+PREPARE_AFTER = 5
+"A statement is prepared when a connection has executed it so many times."
 POLL_SECONDS = 0.1
 "How often a wait for the server looks for a signal."
 # By default an integer is sent as the smallest type that holds it, and each combination of types is prepared by itself.
@@ -87,8 +89,13 @@ class BoundedConnection(Connection):
         return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
 
 
-def connect(connection_string: ConnectionString) -> BoundedConnection:
-    return BoundedConnection.connect(_checked(connection_string), autocommit=True, **_PARAMETERS)
+def connect(connection_string: ConnectionString, *, prepare: bool = True) -> BoundedConnection:
+    """Open a connection. With `prepare`, statements that are executed often are prepared at the server."""
+    return BoundedConnection.connect(_checked(connection_string), **_options(prepare))
+
+
+def _options(prepare: bool) -> dict[str, Any]:
+    return {**_PARAMETERS, "autocommit": True, "prepare_threshold": PREPARE_AFTER if prepare else None}
 
 
 def _checked(connection_string: ConnectionString) -> str:
@@ -132,12 +139,14 @@ def translated() -> Iterator[None]:
 class ReadPool:
     """A few connections for many threads. A read is tried again on another connection if its own was lost."""
 
-    def __init__(self, connection_string: ConnectionString, connections: int, seconds: Distribution) -> None:
+    def __init__(
+        self, connection_string: ConnectionString, connections: int, seconds: Distribution, *, prepare: bool = True
+    ) -> None:
         self._seconds = seconds
         self._pool = ConnectionPool(
             lambda: _checked(connection_string),
             connection_class=BoundedConnection,
-            kwargs={"autocommit": True, **_PARAMETERS},
+            kwargs=_options(prepare),
             min_size=1,
             max_size=connections,
             timeout=RETRY_SECONDS,

@@ -81,8 +81,9 @@ class DeletionQueue:
     continues with what is listed. Used on the committer's thread.
     """
 
-    def __init__(self, connection_string: ConnectionString) -> None:
+    def __init__(self, connection_string: ConnectionString, *, prepare: bool = True) -> None:
         self._connection_string = connection_string
+        self._prepare = prepare
         self._connection: Connection | None = None
         self._queue: deque[Deletion] = deque()
         self._waiting: list[_Waiting] = []
@@ -166,5 +167,5 @@ class DeletionQueue:
 
     def _open(self) -> Connection:
         if self._connection is None:
-            self._connection = connect(self._connection_string)
+            self._connection = connect(self._connection_string, prepare=self._prepare)
         return self._connection

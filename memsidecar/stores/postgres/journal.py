@@ -50,6 +50,7 @@ class PostgresJournal(KnowledgeReads, PostgresSnapshotReads):
         connection_string: ConnectionString,
         *,
         connections: int = 10,
+        prepare: bool = True,
         max_commit_delay_seconds: float = 0.004,
         quotas: QuotaLookup = no_quotas,
         on_close: Callable[[], None] = lambda: None,
@@ -61,11 +62,14 @@ class PostgresJournal(KnowledgeReads, PostgresSnapshotReads):
             with translated(), closing(connect(connection_string)) as connection:
                 check_version(connection)
             lease = opened.enter_context(closing(SidecarLease(connection_string))) if exclusive else None
-            self._writer = PostgresWriter(connection_string, lease, quotas=quotas, commits=self.statistics.commits)
+            self._writer = PostgresWriter(
+                connection_string, lease, quotas=quotas, commits=self.statistics.commits, prepare=prepare
+            )
             opened.callback(self._writer.close)
             opened.enter_context(closing(self._writer.deletions))
             self._publication = self._writer.publication
-            pool = ReadPool(connection_string, connections - CONNECTIONS_BESIDE_READS, self.statistics.read_seconds)
+            read_connections = connections - CONNECTIONS_BESIDE_READS
+            pool = ReadPool(connection_string, read_connections, self.statistics.read_seconds, prepare=prepare)
             self._pool = opened.enter_context(closing(pool))
             sizes = self.statistics.group_commands
             committer = Committer(

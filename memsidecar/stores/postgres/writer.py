@@ -116,8 +116,10 @@ class PostgresWriter:
         *,
         quotas: QuotaLookup,
         commits: OperationStatistics,
+        prepare: bool = True,
     ) -> None:
         self._connection_string = connection_string
+        self._prepare = prepare
         self._lease = lease
         self._connection: Connection | None = None
         self._numbers = NamespaceNumbers()
@@ -126,7 +128,7 @@ class PostgresWriter:
         self._commits = commits
         self.listeners = Listeners()
         self.publication = Publication()
-        self.deletions = DeletionQueue(connection_string)
+        self.deletions = DeletionQueue(connection_string, prepare=prepare)
 
     def write(self, group: Sequence[PendingCommand]) -> None:
         """Commit the group in as few transactions as its order allows, and complete every command."""
@@ -193,7 +195,7 @@ class PostgresWriter:
 
     def _connected(self) -> Connection:
         if self._connection is None:
-            self._connection = connect(self._connection_string)
+            self._connection = connect(self._connection_string, prepare=self._prepare)
         return self._connection
 
     def _append_at_once(self, commands: Sequence[PendingCommand]) -> bool:
