@@ -365,7 +365,8 @@ $(GRPCURL_INSTALLED):
 	GOBIN="$(CURDIR)/$(TOOLS)/bin" go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION)
 	@touch $@
 
-bench: setup $(LOAD) ## Measure speed beside an empty handler and bare LanceDB (needs Go; BENCH=quick for a smoke run, calls, retrieval, context, hostile, watchers, erasures, metrics)
+# The section replicas makes no calls over gRPC.
+bench: setup $(if $(filter replicas,$(BENCH)),$(if $(filter-out quick replicas,$(BENCH)),$(LOAD)),$(LOAD)) ## Measure speed beside an empty handler and bare LanceDB (needs Go, except BENCH=replicas; BENCH=quick for a smoke run, calls, retrieval, context, hostile, watchers, erasures, metrics)
 	$(BIN)/python -m benchmarks $(BENCH)
 
 quality: setup ## Measure what retrieval finds and what contexts show (ARGS='--ablations --locomo FILE' for each signal's share, and LoCoMo)

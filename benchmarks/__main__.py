@@ -1,7 +1,8 @@
 """Measure, print, and write the figures to a file: `python -m benchmarks [quick] [SECTION ...]`.
 
-The sections are calls, retrieval, context, hostile, watchers, erasures and metrics. Without one, all of them run. Only
-a full run updates the repository's results, one section at a time; a quick run only verifies that the benchmarks work.
+The sections are calls, retrieval, context, hostile, watchers, erasures, metrics and replicas. Without one, all of them
+run. Only a full run updates the repository's results, one section at a time; a quick run only verifies that the
+benchmarks work.
 """
 
 import json
@@ -13,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import erasures, hostile, measuring, metrics, watchers
+from benchmarks import erasures, hostile, measuring, metrics, replicas, watchers
 from benchmarks.context import building as context
 from benchmarks.measuring import Bench, Result
 from benchmarks.report import RESULTS, table, update_readme
@@ -24,7 +25,9 @@ from benchmarks.servers import LOAD
 CALLS, RETRIEVAL, CONTEXT = "calls", "retrieval", "context"
 BESIDE_OTHERS = {"hostile": hostile, "watchers": watchers, "erasures": erasures, "metrics": metrics}
 "Sections that compare calls with the same calls while something else happens."
-SECTIONS = (CALLS, RETRIEVAL, CONTEXT, *BESIDE_OTHERS)
+REPLICAS = "replicas"
+"The one section without calls over gRPC, which the load generator in Go makes."
+SECTIONS = (CALLS, RETRIEVAL, CONTEXT, *BESIDE_OTHERS, REPLICAS)
 
 
 def main() -> int:
@@ -32,18 +35,18 @@ def main() -> int:
     if unknown := words - {"quick", *SECTIONS}:
         print(f"not known: {', '.join(sorted(unknown))}; see the head of benchmarks/__main__.py", file=sys.stderr)
         return 2
-    if not LOAD.exists():
-        print(f"{LOAD} is missing; `make bench` builds it (needs Go)", file=sys.stderr)
-        return 2
     quick = "quick" in words
     sections = words - {"quick"} or {*SECTIONS}
+    if sections != {REPLICAS} and not LOAD.exists():
+        print(f"{LOAD} is missing; `make bench` builds it (needs Go)", file=sys.stderr)
+        return 2
     if CALLS in sections:
         _keep(quick, _calls_report(_measured(_calls(quick))))
     if RETRIEVAL in sections:
         _keep(quick, {RETRIEVAL: _retrieval_report(_measured(_retrieval(quick)))})
     if CONTEXT in sections:
         _keep(quick, {CONTEXT: {"results": _plain(_measured(_contexts(quick)))}})
-    for name, module in BESIDE_OTHERS.items():
+    for name, module in (BESIDE_OTHERS | {REPLICAS: replicas}).items():
         if name in sections:
             effort = module.QUICK if quick else module.FULL
             _keep(quick, {name: {"results": _plain(_measured(module.everything(effort)))}})

@@ -12,6 +12,7 @@ TITLES = {
     "watchers": "Others watch the namespace",
     "metrics": "Metrics",
     "erasures": "10,000 messages of another user are erased meanwhile",
+    "replicas": "The journal on PostgreSQL",
 }
 BEGIN, END = "<!-- benchmarks -->", "<!-- /benchmarks -->"
 
