@@ -15,7 +15,8 @@ from memsidecar.domain.quota import Usage
 from memsidecar.domain.session import SessionHead
 from memsidecar.stores.postgres.known_heads import KnownRows
 from memsidecar.stores.postgres.leases import OWN_LEASE
-from memsidecar.stores.postgres.transaction import INSERT_MESSAGES, PostgresTransaction
+from memsidecar.stores.postgres.new_messages import INSERT_MESSAGES
+from memsidecar.stores.postgres.transaction import PostgresTransaction
 from memsidecar.stores.session_rows import open_calls_column
 
 # `back` is how far an lsn is before the last one of the statement in its namespace.

@@ -129,8 +129,7 @@ def _read_messages(
     places = [(row.session, row.sequence) for row in page if row.kind in _MESSAGE_KINDS and row.size is not None]
     if not places:
         return {}
-    columns = [list(column) for column in zip(*places, strict=True)]
-    messages = map(_message_written, connection.execute(_MESSAGES_AT, columns))
+    messages = map(_message_written, connection.execute(_MESSAGES_AT, rows.columns(places)))
     return {(each.session, each.message.sequence): each for each in messages if len(each.message.body) <= max_bytes}
 
 

@@ -1,6 +1,6 @@
 """Columns of sessions and messages, in the order in which values are made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from psycopg import Connection
@@ -33,6 +33,10 @@ DISPLAYED_BODY = "coalesce(m.displayed_body, m.body)"
 ORIGINAL = f"m.sequence, m.role, m.tokens, m.exchange, m.flags & ~{_SHORTENED}, m.score, m.time_us, m.body"
 _FIND_VERSIONS = f"""SELECT {ORIGINAL}, {DISPLAYED}, {DISPLAYED_BODY} FROM messages m
   WHERE m.session = %s AND m.id = %s"""
+
+
+def columns(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def head_of(row: Sequence[Any]) -> SessionHead:

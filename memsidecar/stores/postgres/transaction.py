@@ -6,7 +6,7 @@ heads and results where another process has committed in between.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from memsidecar.stores.contract import CommitEvent, DocumentPut, ErasedNames, Pe
 from memsidecar.stores.log_kinds import LogKind
 from memsidecar.stores.postgres.locks import LockedRows
 from memsidecar.stores.postgres.namespaces import LOCK_NAMESPACES, UPDATE_NAMESPACE, NamespaceChanges
-from memsidecar.stores.postgres.rows import find_head
+from memsidecar.stores.postgres.new_messages import INSERT_MESSAGES, NewMessageRow, message_columns
+from memsidecar.stores.postgres.rows import columns, find_head
 from memsidecar.stores.session_rows import saved_columns
 
 NEW_LSN = "coalesce((SELECT lsn - %s::bigint FROM namespaces WHERE number = %s), %s)"
@@ -31,15 +32,6 @@ _VALUES = f"%s, {NEW_LSN}, {', '.join(['%s'] * 14)}"
 _INSERT_SESSION = f"""INSERT INTO sessions({_SAVED}, bytes, row_id, namespace, session_id)
   VALUES ({_VALUES}, %s, %s, %s, %s)"""
 _UPDATE_SESSION = f"UPDATE sessions SET ({_SAVED}, bytes) = ROW({_VALUES}, bytes + %s) WHERE row_id = %s"
-INSERT_MESSAGES = """INSERT INTO messages(session, sequence, namespace, lsn, role, flags, tokens, displayed_tokens,
-    time_us, commit_us, exchange, score, id, fingerprint, body, displayed_body, vector)
-  SELECT v[i][1], v[i][2], v[i][3], n.lsn - v[i][4], v[i][5], v[i][6], v[i][7], v[i][8], v[i][9], v[i][10], v[i][11],
-    m.score, m.id, m.fingerprint, m.body, m.displayed_body, m.vector
-  FROM (SELECT %b::bigint[]) AS numbers(v) CROSS JOIN
-    unnest(%b::float8[], %b::text[], %b::bytea[], %b::bytea[], %b::bytea[], %b::bytea[]) WITH ORDINALITY
-      AS m(score, id, fingerprint, body, displayed_body, vector, i)
-    JOIN {} n ON n.number = v[i][3]"""
-"Takes the lsns from a relation with the number and the last lsn of each namespace."
 _INSERT_EVENTS = """INSERT INTO events(namespace, lsn, kind, session, sequence, time_us)
   SELECT e.namespace, n.lsn - e.back, e.kind, e.session, e.sequence, e.time_us
   FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[])
@@ -57,15 +49,6 @@ class NewLsn(NamedTuple):
 
     namespace: str
     lsn: int
-
-
-class _NewMessage(NamedTuple):
-    namespace: str
-    session: int
-    lsn: int
-    draft: Draft
-    message: StoredMessage
-    displayed: StoredMessage | None
 
 
 class _NewEvent(NamedTuple):
@@ -94,7 +77,7 @@ class PostgresTransaction:
         self._read_versions = {key: head.version for key, head in rows.heads.items() if head is not None}
         self._quotas = quotas
         self._statements: list[tuple[str, Sequence[Any]]] = []
-        self._messages: list[_NewMessage] = []
+        self._messages: list[NewMessageRow] = []
         self._log_events: list[_NewEvent] = []
         self._saved: dict[SessionKey, SessionHead] = {}
         self._new_sessions: set[int] = set()
@@ -189,7 +172,8 @@ class PostgresTransaction:
         self, head: SessionHead, lsn: int, draft: Draft, message: StoredMessage, displayed: StoredMessage | None = None
     ) -> None:
         """Add a message at an lsn that `namespace` has given, and the version in the window if it is another one."""
-        self._messages.append(_NewMessage(head.key.namespace, head.row_id, lsn, draft, message, displayed))
+        new = NewMessageRow(head.key.namespace, head.row_id, lsn, self.now_us, draft, message, displayed)
+        self._messages.append(new)
 
     def add_bytes(self, session: int, growth: int) -> None:
         self._session_bytes[session] = self._session_bytes.get(session, 0) + growth
@@ -250,27 +234,7 @@ class PostgresTransaction:
 
     def message_columns(self) -> Sequence[Any]:
         """Return the parameters of INSERT_MESSAGES."""
-        numbers, rest = zip(*map(self._message_row, self._messages), strict=True)
-        return [list(numbers), *columns(rest)]
-
-    def _message_row(self, new: _NewMessage) -> tuple[list[int | None], Sequence[Any]]:
-        """Return the numbers of the row, and its other columns."""
-        draft, message, changes = new.draft, new.message, self.namespace(new.namespace)
-        numbers = [
-            new.session,
-            message.sequence,
-            changes.number,
-            changes.back(new.lsn),
-            message.role,
-            message.flags,
-            message.tokens,
-            new.displayed.tokens if new.displayed else message.tokens,
-            message.time_us,
-            self.now_us,
-            message.exchange,
-        ]
-        displayed_body = new.displayed.body if new.displayed else None
-        return numbers, (message.score, draft.id, draft.fingerprint, message.body, displayed_body, draft.vector)
+        return message_columns((new, self.namespace(new.namespace)) for new in self._messages)
 
     def _event_row(self, event: _NewEvent) -> Sequence[Any]:
         changes = self.namespace(event.namespace)
@@ -304,7 +268,3 @@ class PostgresTransaction:
         document = result.document
         version = self.namespace(document.owner.namespace).stored_lsn(document.version)
         return replace(result, document=replace(document, version=version))
-
-
-def columns(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]
