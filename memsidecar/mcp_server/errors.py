@@ -32,6 +32,7 @@ ADVICE = {
     "PERMISSION_DENIED": "Tell the user: the token of `memsidecar mcp` does not allow this.",
     "SLOW_READER": "Call again.",
     "OVERLOADED": _RETRY_LATER,
+    "JOURNAL_UNAVAILABLE": _RETRY_LATER,
     STARTING: _RETRY_LATER,
     "SHUTTING_DOWN": _RETRY_LATER,
     "INDEX_UNAVAILABLE": _RETRY_LATER,
