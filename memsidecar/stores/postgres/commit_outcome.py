@@ -54,7 +54,7 @@ def resolve_appends(connection_string: ConnectionString, transaction: PostgresTr
     The statement writes only while each session is as known. So changing one of them, as it is known, decides: it
     waits for a statement in progress, and succeeds only if that has not taken effect.
     """
-    first = next(iter(known.values()))
+    first = known[transaction.saved_heads[0].key]
 
     def is_committed(connection: Connection) -> bool:
         connection.execute(_TOUCH, (first.row_id, first.version, first.last_active_us))
