@@ -40,17 +40,18 @@ export class Conversation {
   async read(all = false) {
     this.error = undefined;
     try {
-      const newest = this.#call("GetRecent", { n: FIRST_MESSAGES });
-      const known = this.#readContext();
-      this.#merge((await newest).messages, true);
-      this.#show();
-      await known;
+      await Promise.all([this.#readNewest(), this.#readContext()]);
       this.#show();
       this.needsRequest = !all && this.total > MAX_UNASKED_MESSAGES;
       if (!this.needsRequest) await this.#readPages();
     } catch (error) {
       if (error.name !== "AbortError") this.error = error;
     }
+    this.#show();
+  }
+
+  async #readNewest() {
+    this.#merge((await this.#call("GetRecent", { n: FIRST_MESSAGES })).messages, true);
     this.#show();
   }
 

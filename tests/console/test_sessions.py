@@ -220,6 +220,14 @@ def test_a_page_that_cannot_be_read_is_not_asked_for_again_and_again(browser: An
             assert console.called.count("ListSessions") == before + 1
 
 
+def test_a_conversation_that_cannot_be_read_is_one_error(console: ConsolePage) -> None:
+    for rpc in ("GetRecent", "GetSession"):
+        console.page.route(f"**/{rpc}", lambda route: route.abort())
+    console.page.get_by_role("searchbox", name="Search sessions and users").fill(SESSION)
+    console.page.get_by_role("listbox", name="Sessions").get_by_role("option").first.click()
+    console.page.get_by_text("The sidecar does not answer").first.wait_for()
+
+
 def test_a_reload_keeps_the_place_and_the_url_has_no_id(console: ConsolePage) -> None:
     console.open_session(SESSION)
     console.page.reload()
