@@ -26,6 +26,7 @@ from memsidecar.layers.archive.export import (
 )
 from memsidecar.layers.artifacts.artifact import artifact_of
 from memsidecar.layers.documents.layout import text_of
+from memsidecar.layers.learned_until import LearnedUntil
 from memsidecar.layers.ownership import check_owner
 from memsidecar.layers.semantic.fact import fact_of
 from memsidecar.layers.summaries.store import summary_of
@@ -35,7 +36,7 @@ from memsidecar.v1.message_pb2 import Message
 
 VERSION = 1
 "The version of the record format."
-_CURSOR_TYPES = (int, int, str, *[int] * 6)
+_CURSOR_TYPES = (int, int, str, *[int] * 7)
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ class ExportHandler:
             await self.executors.run_read(self._check_owner, scope)
             if values is None:
                 return await self.executors.run_read(self.exporter.begin, scope)
-        phase, after, after_name, learned_lsn, *position = values
-        return ExportCursor(phase, after, after_name, learned_lsn, ArchivePosition._make(position))
+        phase, after, after_name, others_lsn, large_lsn, *position = values
+        learned = LearnedUntil(others_lsn, large_lsn)
+        return ExportCursor(phase, after, after_name, learned, ArchivePosition._make(position))
 
     def _check_owner(self, scope: Scope) -> None:
         if scope.session_id:
@@ -89,8 +91,8 @@ class ExportHandler:
         return responses, page.next_cursor
 
     def _token(self, request: pb.ExportRequest, cursor: ExportCursor) -> str:
-        place = (cursor.phase, cursor.after, cursor.after_name, cursor.learned_lsn)
-        return self.page_tokens.encode(request, (*place, *cursor.position))
+        place = (cursor.phase, cursor.after, cursor.after_name)
+        return self.page_tokens.encode(request, (*place, *cursor.learned, *cursor.position))
 
 
 def encode_record(item: ExportItem) -> pb.ArchiveRecord:

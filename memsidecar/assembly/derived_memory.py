@@ -9,10 +9,11 @@ from memsidecar.assembly.components import Language
 from memsidecar.layers.artifacts.artifact import key_of_message
 from memsidecar.layers.background import BackgroundThrottle, CommitSignal, Runner, ThrottleConfig
 from memsidecar.layers.background.task import CompletedLsn, Task
+from memsidecar.layers.learned_until import LARGE_MESSAGE_BYTES, LearnedUntil
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.fact_merge import rests_on, without_messages
-from memsidecar.layers.semantic.fact_task import LARGE_MESSAGE_BYTES, FactTask
+from memsidecar.layers.semantic.fact_task import FactTask
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.summaries.store import SummaryStore, covers
 from memsidecar.layers.summaries.task import SummaryTask
@@ -55,11 +56,12 @@ class DerivedMemory:
     def completed(self) -> dict[str, CompletedLsn]:
         """By the name that clients see, the lsn up to which a task has processed a namespace."""
         tasks = {task.name: task.completed_lsn for task in (self.summary_task, self.procedural)}
-        return {self.fact_tasks[0].name: self.learned_lsn, **tasks}
+        return {self.fact_tasks[0].name: lambda namespace: min(self.learned_until(namespace)), **tasks}
 
-    def learned_lsn(self, namespace: str) -> int:
-        """Return the lsn up to which all facts of a namespace are extracted."""
-        return min(task.completed_lsn(namespace) for task in self.fact_tasks)
+    def learned_until(self, namespace: str) -> LearnedUntil:
+        """Return the lsns up to which the facts of a namespace are extracted."""
+        others, large = self.fact_tasks
+        return LearnedUntil(others.completed_lsn(namespace), large.completed_lsn(namespace))
 
 
 def open_derived_memory(

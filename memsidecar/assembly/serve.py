@@ -207,7 +207,7 @@ def _services(
             quota_of,
             is_indexed=streams.is_indexed,
             archive_export=ExportHandler(
-                Exporter(layers.journal, layers.derived.learned_lsn), executors, page_tokens, limits.streams
+                Exporter(layers.journal, layers.derived.learned_until), executors, page_tokens, limits.streams
             ),
             archive_import=_import_handler(settings, layers, executors, limits),
         ),

@@ -116,6 +116,7 @@ SHORT_MODULES: dict[str, str] = {
     "domain/byte_size.py": "one value type",
     "domain/ids.py": "the rules for ids",
     "layers/ownership.py": "used by five layers",
+    "layers/learned_until.py": "used by two layers and the api",
     "mcp_server/sidecar_main.py": "an entry point of its own: python -m",
     "stores/log_kinds.py": "shared by all journals",
     "stores/volatile/task_state.py": "as in the other journal",

@@ -1,14 +1,20 @@
 """An archive that is imported elsewhere: every read RPC answers the same."""
 
 import threading
+from contextlib import closing
 
 import pytest
 
+from memsidecar.layers.archive.export import ExportCursor, Exporter, MessageItem
+from memsidecar.layers.learned_until import LARGE_MESSAGE_BYTES, LearnedUntil
+from memsidecar.stores.contract import Scope
+from memsidecar.stores.volatile.journal import VolatileJournal
 from memsidecar.v1 import knowledge_pb2 as knowledge
 from memsidecar.v1 import memory_pb2 as memory
 from memsidecar.v1 import session_pb2 as sessions
 from memsidecar.v1.message_pb2 import ROLE_USER, Message
 from tests.archives.filled_memory import differences, export_records, import_records, settle
+from tests.background.recording_task import append
 from tests.support.process import CALL_SECONDS, Client, refusal
 
 KINDS = {"message", "session", "fact", "summary", "artifact", "document", "policy", "calibration"}
@@ -117,6 +123,20 @@ def test_what_is_added_during_an_export_is_not_in_it(empty: Client) -> None:
         f"message {at}" for at in range(1_000)
     ]
     assert sorted({record.session_id for record in records}) == [f"s{at}" for at in range(5)]
+
+
+def test_the_task_of_large_messages_may_be_behind_that_of_all_others() -> None:
+    """It is after a kill: it commits its progress later. No other message counts as not learned for that."""
+    with closing(VolatileJournal()) as journal:
+        small, large = append(journal, "a", "small", "m" * 2 * LARGE_MESSAGE_BYTES)
+        behind = LearnedUntil(large, small)
+        exporter, scope = Exporter(journal, lambda _: behind), Scope("a")
+        cursor: ExportCursor | None = exporter.begin(scope)
+        learned: dict[int, bool] = {}
+        while cursor is not None:
+            items, cursor = exporter.page(scope, cursor)
+            learned |= {item.message.lsn: item.learned for item, _ in items if isinstance(item, MessageItem)}
+    assert learned == {small: True, large: False}
 
 
 def test_learned_messages_are_not_learned_again(filled: Client, empty: Client) -> None:

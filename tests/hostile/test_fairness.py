@@ -13,9 +13,10 @@ from memsidecar.language.extractive.summarizer import ExtractiveSummarizer
 from memsidecar.language.rules.extractor import RuleExtractor
 from memsidecar.layers.background import Task
 from memsidecar.layers.background.runner import BATCH_BYTES
+from memsidecar.layers.learned_until import LARGE_MESSAGE_BYTES
 from memsidecar.layers.procedural.memory import ProceduralMemory
 from memsidecar.layers.semantic.echo_filter import EchoFilter
-from memsidecar.layers.semantic.fact_task import LARGE_MESSAGE_BYTES, FactTask
+from memsidecar.layers.semantic.fact_task import FactTask
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.summaries.store import SummaryStore
 from memsidecar.layers.summaries.task import SummaryTask

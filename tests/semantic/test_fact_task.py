@@ -8,8 +8,9 @@ from memsidecar.domain.session import SessionKey
 from memsidecar.language.contract import FactExtractor, Finding, MalformedAnswer, ModelUnavailable, Utterance
 from memsidecar.language.rules.extractor import RuleExtractor
 from memsidecar.layers.background import RetryLater
+from memsidecar.layers.learned_until import LARGE_MESSAGE_BYTES
 from memsidecar.layers.semantic.echo_filter import EchoFilter
-from memsidecar.layers.semantic.fact_task import LARGE_MESSAGE_BYTES, TASK, FactTask
+from memsidecar.layers.semantic.fact_task import TASK, FactTask
 from memsidecar.layers.semantic.facts import Facts
 from memsidecar.layers.working.memory import WorkingLimits, WorkingMemory
 from memsidecar.stores.contract import Journal, MessageWritten, Owner

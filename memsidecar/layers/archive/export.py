@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from memsidecar.domain.message import Flag
 from memsidecar.domain.session import Policy, SessionHead
+from memsidecar.layers.learned_until import LearnedUntil
 from memsidecar.stores.contract import (
     ArchivedMessage,
     ArchivedRecord,
@@ -49,14 +50,14 @@ class Phase(IntEnum):
 class ExportCursor(NamedTuple):
     """A place in an archive: the part, and the row id, lsn or name of the last item of it.
 
-    `learned_lsn` is the lsn up to which facts had been extracted when the export began. Facts of later messages may be
+    `learned` tells up to which lsns facts had been extracted when the export began. Facts of later messages may be
     missing in the archive.
     """
 
     phase: int
     after: int
     after_name: str
-    learned_lsn: int
+    learned: LearnedUntil
     position: ArchivePosition
 
     def moved(self, phase: Phase, after: int = 0, after_name: str = "") -> "ExportCursor":
@@ -103,15 +104,13 @@ class Exporter:
     """Reads an archive page by page. Each page is one or a few short reads."""
 
     journal: Journal
-    learned_lsn: Callable[[str], int]
-    "Returns the lsn up to which the facts of a namespace are extracted and stored."
+    learned_until: Callable[[str], LearnedUntil]
+    "Tells up to which lsns the facts of a namespace are extracted and stored."
 
     def begin(self, scope: Scope) -> ExportCursor:
         # Before the position, so that the archive has these facts.
-        learned_lsn = self.learned_lsn(scope.namespace)
-        return ExportCursor(
-            int(Phase.DEFAULT_POLICY), 0, "", learned_lsn, self.journal.archive_position(scope.namespace)
-        )
+        learned = self.learned_until(scope.namespace)
+        return ExportCursor(int(Phase.DEFAULT_POLICY), 0, "", learned, self.journal.archive_position(scope.namespace))
 
     def page(self, scope: Scope, cursor: ExportCursor) -> ExportedPage:
         """Return the page after a cursor. It may be empty although it is not the last one."""
@@ -189,6 +188,6 @@ def _with_cursor(
     item: ArchivedMessage | ArchivedRecord | StoredDocument, cursor: ExportCursor, phase: Phase
 ) -> tuple[ExportItem, ExportCursor]:
     if isinstance(item, ArchivedMessage):
-        is_learned = item.lsn <= cursor.learned_lsn or bool(item.original.flags & Flag.LEARNED)
+        is_learned = cursor.learned.has_learned(item.lsn, item.original) or bool(item.original.flags & Flag.LEARNED)
         return MessageItem(item, is_learned), cursor.moved(phase, item.lsn)
     return item, cursor.moved(phase, item.row_id)

@@ -10,6 +10,7 @@ from memsidecar.domain.ids import new_id
 from memsidecar.domain.message import Flag, Role
 from memsidecar.language.contract import FactExtractor, Finding, ModelUnavailable, Utterance
 from memsidecar.layers.background import OffsetTracker, RetryLater
+from memsidecar.layers.learned_until import LARGE_MESSAGE_BYTES, is_large
 from memsidecar.layers.semantic.echo_filter import EchoFilter
 from memsidecar.layers.semantic.fact import KnownFact, conflict_key_of
 from memsidecar.layers.semantic.fact_merge import FactMerge, opposite_key
@@ -38,9 +39,6 @@ log = logging.getLogger(__name__)
 TASK = "semantic.facts"
 LARGE_MESSAGES_TASK = "semantic.facts.large"
 MAX_PENDING_BYTES = 1 << 20
-LARGE_MESSAGE_BYTES = 16 << 10
-"""Larger messages have a task, a watermark and a thread of their own: they may take a second of CPU time each, and a
-user who sends them without end must not delay what others say."""
 MAX_SESSION_BYTES = LARGE_MESSAGE_BYTES
 "A session with more does not wait: a large message is read in its own batch, so that the runner knows its cost."
 
@@ -109,8 +107,7 @@ class FactTask:
 
     def _apply(self, cursor: NamespaceCursor, entry: LogEntry) -> None:
         if isinstance(entry, MessageWritten):
-            is_large = len(entry.message.body) > LARGE_MESSAGE_BYTES
-            if entry.lsn == entry.first_lsn and is_large == self.reads_large:
+            if entry.lsn == entry.first_lsn and is_large(entry.message) == self.reads_large:
                 self._enqueue(cursor, entry)
         elif isinstance(entry, RowsErased):
             cursor.pending.pop(entry.session, None)
