@@ -21,6 +21,7 @@ from benchmarks import requests
 from benchmarks.measuring import Result
 from benchmarks.retrieval.watching import until_quiet
 from benchmarks.servers import Running, Shape, sidecar
+from memsidecar.layers.retention.schedule import CALM_SECONDS
 from memsidecar.v1 import memory_pb2 as pb
 from memsidecar.v1 import memory_pb2_grpc, session_pb2, session_pb2_grpc
 
@@ -107,7 +108,7 @@ def _compared(what: str, tenants: Tenants, erase: Callable[[str], None], rounds:
             erasure.result()
             erased.append(tenants.effort.messages - tenants.left(namespace))
             while tenants.left(namespace) > SESSIONS:
-                time.sleep(0.1)
+                time.sleep(2 * CALM_SECONDS)
     before, during = statistics.median(alone), statistics.median(meanwhile)
     details = {"alone_p99_us": before, "meanwhile_p99_us": during, "erased_meanwhile": statistics.median(erased)}
     return Result(f"Add, p99 while {what} / alone", during / before, 1.5, at_most=True, details=details)

@@ -1,5 +1,6 @@
 """The schedule of retention: when it runs, and how long it pauses."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from threading import Event
@@ -11,7 +12,13 @@ from memsidecar.assembly.retention import PAUSE_RATIO
 from memsidecar.domain.retention import KEEP_ALL
 from memsidecar.domain.session import SessionKey
 from memsidecar.layers.retention.expiry import Expiry
-from memsidecar.layers.retention.schedule import HALVING_SECONDS, MAX_PAUSE_SECONDS, RetentionSchedule, pause_seconds
+from memsidecar.layers.retention.schedule import (
+    CALM_SECONDS,
+    HALVING_SECONDS,
+    MAX_PAUSE_SECONDS,
+    RetentionSchedule,
+    pause_seconds,
+)
 from memsidecar.layers.working.sessions import SessionPolicies
 from memsidecar.stores.volatile.journal import VolatileJournal
 from tests.conformance.builders import append, draft
@@ -20,7 +27,9 @@ HOUR = 3600.0
 
 
 @contextmanager
-def scheduled(interval_seconds: float, sessions: int = 0) -> Iterator[RetentionSchedule]:
+def scheduled(
+    interval_seconds: float, sessions: int = 0, is_busy: Callable[[], bool] = lambda: False
+) -> Iterator[RetentionSchedule]:
     with closing(VolatileJournal()) as journal:
         for number in range(sessions):
             append(journal, draft("a"), key=SessionKey("default", f"s{number}"))
@@ -29,7 +38,7 @@ def scheduled(interval_seconds: float, sessions: int = 0) -> Iterator[RetentionS
         def new_expiry(pause: Callable[[], None]) -> Expiry:
             return Expiry(journal, policies, DERIVATIONS, {}, lambda *_: False, None, pause)
 
-        yield RetentionSchedule(new_expiry, lambda: True, lambda: False, lambda: 0, interval_seconds, PAUSE_RATIO)
+        yield RetentionSchedule(new_expiry, lambda: True, is_busy, lambda: 0, interval_seconds, PAUSE_RATIO)
 
 
 class FakeStop(Event):
@@ -62,8 +71,18 @@ def test_a_pause_is_proportional_to_the_work_and_bounded() -> None:
     assert pause_seconds(99.0, 1.0, 0.0) == MAX_PAUSE_SECONDS
 
 
+def test_a_pause_ends_early_only_after_a_time_without_calls() -> None:
+    stop, checks = FakeStop(0), iter([True, True, False])
+    with scheduled(HOUR, is_busy=lambda: next(checks)) as schedule:
+        schedule._stopping = stop
+        schedule._run_began = time.monotonic()
+        schedule._group_began = schedule._run_began - MAX_PAUSE_SECONDS
+        schedule._pause()
+    assert stop.waits == [CALM_SECONDS, CALM_SECONDS]
+
+
 def test_the_pauses_of_a_long_run_become_shorter_until_it_works_half_the_time() -> None:
-    pauses = [pause_seconds(96.0, 0.01, quarters * HALVING_SECONDS) for quarters in range(10)]
+    pauses = [pause_seconds(96.0, 0.01, halvings * HALVING_SECONDS) for halvings in range(10)]
     assert pauses == pytest.approx([0.96, 0.48, 0.24, 0.12, 0.06, 0.03, 0.015, 0.01, 0.01, 0.01])
     assert pause_seconds(96.0, 0.01, HALVING_SECONDS - 1) == pauses[0]
 

@@ -11,9 +11,11 @@ from memsidecar.layers.retention.expiry import Expiry, ExpiryCounts
 
 log = logging.getLogger(__name__)
 
-MAX_PAUSE_SECONDS = 2.0
+MAX_PAUSE_SECONDS = 10.0
 MIN_PAUSE_RATIO = 1.0
-HALVING_SECONDS = 900.0
+CALM_SECONDS = 0.5
+"A pause ends early after so long without a call. Between the calls of a few hundred in a second are milliseconds."
+HALVING_SECONDS = 300.0
 "A run that lasts this long halves its pauses, again and again: a backlog is worked off within hours."
 FIRST_RUN_SECONDS = 60.0
 "The first run begins this long after the start at the latest: a process may never live for a whole interval."
@@ -91,7 +93,7 @@ class RetentionSchedule:
         self._warn_if_overdue(run_seconds)
         end = now + pause_seconds(self.pause_ratio, now - self._group_began, run_seconds)
         while self.is_busy() and (left := end - time.monotonic()) > 0:
-            self._stopping.wait(min(left, 0.01))
+            self._stopping.wait(min(left, CALM_SECONDS))
         if self._stopping.is_set():
             raise ShuttingDown()
         self._group_began = time.monotonic()
