@@ -69,11 +69,11 @@ class SlackCleaner:
         return True
 
     def finish(self, connection: sqlite3.Connection, written: Iterable[int]) -> None:
-        """Clean the pages that were written since the beginning, and what they lead to.
+        """Clean the pages of the walk that were written since the beginning, and what they lead to.
 
-        The numbers may be wrong ones: what a crash left at the end of a log looks like a frame.
+        Who adds a page to a table writes the page above it. All other pages that were written are those of content.
         """
-        self._pages = list(written) if _is_small(connection) else []
+        self._pages = [number for number in written if number in self._visited] if _is_small(connection) else []
         self._visited.difference_update(self._pages)
         while self.step():
             pass
