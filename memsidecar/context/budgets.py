@@ -40,7 +40,7 @@ DERIVED_SECTIONS = (
     SECTION_SUMMARY,
     SECTION_ARTIFACTS,
 )
-"Sections of derived memory, in the order in which they take their part of the common limit."
+"Sections of derived memory, which share a limit."
 _NO_LIMIT = 1 << 31
 _MAX_DERIVED_PART = 0.30
 _FIXED = frozenset({SECTION_TOOL_SCHEMAS, SECTION_OUTPUT_RESERVE, SECTION_FRAMING})
