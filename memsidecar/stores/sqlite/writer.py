@@ -196,9 +196,9 @@ class Writer:
     def _execute(self, transaction: Transaction) -> None:
         row_count = len(transaction.message_rows) + len(transaction.statements)
         pages = estimate_pages(row_count, transaction.body_bytes)
-        if not self._disk_guard.has_room_for(pages) and not erases(transaction):
-            raise DiskFull()
         with translated(self._path):
+            if not self._disk_guard.has_room_for(pages) and not erases(transaction):
+                raise DiskFull()
             if transaction.statements or len(transaction.message_rows) > ROWS_PER_STATEMENT:
                 self._execute_in_transaction(transaction.all_statements())
             elif transaction.message_rows:
