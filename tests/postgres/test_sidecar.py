@@ -7,11 +7,12 @@ import grpc
 import pytest
 
 from memsidecar.stores.postgres.migrations import migrate
+from memsidecar.v1 import knowledge_pb2 as knowledge
 from tests.postgres.conftest import NEWEST
 from tests.support.forked import run
 from tests.support.postgres_server import PostgresServer, create_database, free_port, postgres_server
 from tests.support.process import Client, SidecarProcess, refusal
-from tests.support.waiting import HANG_SECONDS
+from tests.support.waiting import HANG_SECONDS, until
 
 TEXTS = ["My name is Ann.", "I live in Lisbon."]
 
@@ -27,6 +28,11 @@ def flags(tmp_path: Path, url: str) -> tuple[str, ...]:
 def sidecar(tmp_path: Path, flags: tuple[str, ...]) -> Iterator[SidecarProcess]:
     with SidecarProcess(tmp_path / "data", *flags) as running:
         yield running
+
+
+def values(client: Client) -> list[str]:
+    request = knowledge.ListFactsRequest(session_id="s1")
+    return [fact.value for fact in client.knowledge.ListFacts(request).facts]
 
 
 def contents(client: Client) -> list[str]:
@@ -80,12 +86,15 @@ def test_without_its_database_a_sidecar_answers_unavailable_and_goes_on(tmp_path
         file = tmp_path / "postgres-url"
         file.write_text(url)
         flags = ("--journal", "postgres", "--postgres-url-file", str(file))
-        with SidecarProcess(tmp_path / "data", *flags) as running, running.client() as client:
+        quickly = ("--facts-quiet-seconds", "0")
+        with SidecarProcess(tmp_path / "data", *flags, *quickly) as running, running.client() as client:
             client.add("s1", TEXTS[0])
             server.kill()
             refused = refusal(lambda: client.add("s1", TEXTS[1], id="second"))
             assert (refused.code, refused.reason) == (grpc.StatusCode.UNAVAILABLE, "JOURNAL_UNAVAILABLE")
             assert refused.retry
+            until(lambda: "background tasks wait" in running.log())
             server.start()
             client.add("s1", TEXTS[1], id="second")
             assert contents(client) == TEXTS
+            until(lambda: "Lisbon" in values(client), "the facts")

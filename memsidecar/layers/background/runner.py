@@ -4,9 +4,10 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
-from memsidecar.domain.errors import ShuttingDown
+from memsidecar.domain.errors import ShuttingDown, Unavailable
 from memsidecar.domain.statistics import Tally
 from memsidecar.layers.background.commit_signal import CommitSignal
 from memsidecar.layers.background.cursor import Lag, TaskCursor
@@ -27,7 +28,7 @@ MAX_BATCH_CPU_SECONDS = 20.0
 "A batch takes less than 5 s, whatever its texts are (tests/hostile). An entry that takes longer is not retried."
 MAX_ATTEMPTS = 3
 MAX_ROUND_SECONDS = 2.0
-IDLE_SECONDS, LATE_SECONDS = 2.0, 10.0
+IDLE_SECONDS, LATE_SECONDS, RETRY_SECONDS = 2.0, 10.0, 1.0
 
 
 class _Journal(ChangeFeed, JournalWriter, JournalAdmin, Protocol): ...
@@ -108,11 +109,19 @@ class Runner:
 
     def _run(self) -> None:
         self._throttle.start()
-        try:
+        with suppress(ShuttingDown):
             while not self._stopping.is_set():
-                self._round()
+                self._attempt_round()
+
+    def _attempt_round(self) -> None:
+        """Do a round. While the journal cannot be read, try again every RETRY_SECONDS."""
+        try:
+            self._round()
         except ShuttingDown:
-            pass
+            raise
+        except Exception as error:  # the edge of the loop: the journal's database may be away for long
+            log.warning("background tasks wait: %s", error, exc_info=not isinstance(error, Unavailable))
+            self._stopping.wait(RETRY_SECONDS)
 
     def _round(self) -> None:
         self._commits.poll()
@@ -164,8 +173,9 @@ class Runner:
     def _process_batch(self, cursor: TaskCursor) -> int:
         """Process one batch, and return how many entries it had."""
         commits, now = self._commits.commit_count(cursor.namespace), time.monotonic()
-        end_lsn, cursor.has_more = self._journal.log_end(cursor.namespace), False
+        cursor.has_more = False
         try:
+            end_lsn = self._journal.log_end(cursor.namespace)
             batch = self._read_batch(cursor, now)
             if not batch:
                 cursor.caught_up(commits)
@@ -177,12 +187,12 @@ class Runner:
             if is_end and not cursor.last_error:
                 # Under constant writes there are always new entries: a task that keeps up is not behind.
                 cursor.behind_since = now
-        except RetryLater as obstacle:
+        except ShuttingDown:
+            raise
+        except (RetryLater, Unavailable) as obstacle:
             self._back_off(cursor, str(obstacle))
             log.warning("%s waits: %s", cursor.task.name, obstacle)
             return 0
-        except ShuttingDown:
-            raise
         except Exception as error:  # the edge of the loop: a namespace that fails must not stop the others
             log.exception("%s cannot continue in a namespace", cursor.task.name)
             self._back_off(cursor, type(error).__name__)
@@ -225,7 +235,7 @@ class Runner:
         try:
             task.process(namespace, self._dead_letters.without_skipped(task, batch))
             cursor.succeeded()
-        except (RetryLater, ShuttingDown):
+        except (RetryLater, Unavailable):
             raise
         except Exception as error:  # the edge of the loop: one bad entry must not stop the rest
             cursor.entry_failures += 1
@@ -246,7 +256,7 @@ class Runner:
         for entry in batch:
             try:
                 cursor.task.process(cursor.namespace, self._dead_letters.without_skipped(cursor.task, [entry]))
-            except (RetryLater, ShuttingDown):
+            except (RetryLater, Unavailable):
                 raise
             except Exception as error:  # the same edge: this entry is the cause
                 log.exception("%s fails repeatedly", cursor.task.name)
