@@ -17,7 +17,7 @@ from uuid import uuid4
 import psycopg
 from psycopg import Connection
 
-from memsidecar.domain.errors import StartRefused
+from memsidecar.domain.errors import JournalUnavailable, StartRefused
 from memsidecar.stores.postgres.connection import ConnectionString, connect, translated
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class SidecarLease:
         try:
             with closing(connect(self._connection_string)) as connection:
                 connection.execute(_RELEASE, self.fence)
-        except psycopg.Error as error:
+        except (psycopg.Error, JournalUnavailable) as error:
             log.warning("the lease ends by itself in %g s, it could not be given back: %s", LEASE_SECONDS, error)
 
     def _take_when_free(self) -> None:
@@ -95,7 +95,7 @@ class SidecarLease:
                 with closing(connect(self._connection_string)) as connection:
                     if connection.execute(_RENEW, self.fence).rowcount == 0:
                         self._take_again(connection)
-            except psycopg.Error as error:
+            except (psycopg.Error, JournalUnavailable) as error:
                 log.warning("the lease could not be renewed: %s", error)
 
     def _take_again(self, connection: Connection) -> None:
