@@ -14,7 +14,7 @@ from pathlib import Path
 from struct import error as StructError
 from struct import unpack_from
 
-from memsidecar.domain.errors import DataCorrupted, DiskFull, FatalStoreError
+from memsidecar.domain.errors import DataCorrupted, DiskFull, FatalStoreError, Overloaded
 
 NAMED_TABLES = ("sessions", "policies", "documents", "records", "owners")
 "Tables with names of users, sessions and documents. Content is in rows that are never moved (`secure_delete`)."
@@ -114,6 +114,8 @@ class SlackCleaner:
         try:
             yield
         except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise Overloaded(f"{self._path.name} cannot be opened: {error}") from error
             raise (DiskFull() if error.errno == errno.ENOSPC else FatalStoreError(f"{self._path}: {error}")) from error
         except StructError as error:
             raise self._damaged() from error

@@ -48,8 +48,8 @@ class Checkpointer:
         self._pages = 0
         try:
             self._checkpoint()
-        except DiskFull:
-            log.warning("no room for a checkpoint; the write-ahead log grows until there is")
+        except (DiskFull, Overloaded) as obstacle:
+            log.warning("no checkpoint yet, the write-ahead log grows until there is one: %s", obstacle)
 
     def _checkpoint(self) -> None:
         """Run a passive checkpoint. If readers overlap without a gap, the log never restarts: then wait for them."""
@@ -91,7 +91,10 @@ class Checkpointer:
     def _run(self, mode: str) -> tuple[bool, int]:
         """Return whether the checkpoint was completed, and how many pages the log has."""
         if self._tracked is not None:
-            self._tracked.update(_pages_of(self._path.with_name(f"{self._path.name}-wal")))
+            try:
+                self._tracked.update(_pages_of(self._path.with_name(f"{self._path.name}-wal")))
+            except OSError as error:  # the process may have no free descriptor
+                raise Overloaded(f"the write-ahead log cannot be read: {error}") from error
         with translated(self._path), self._busy_timeout(READER_TIMEOUT_MS[mode]):
             busy, pages, _ = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
         return not busy, pages
