@@ -1,6 +1,6 @@
 // The shell of the console: access, the chosen place, the list of sessions beside the views, the keyboard.
 
-import { html, render, useEffect, useMemo } from "./vendor/htm-preact.js";
+import { html, render, useEffect, useLayoutEffect, useMemo } from "./vendor/htm-preact.js";
 import { LiveEvents, useLiveState } from "./live.js";
 import { Laboratory } from "./laboratory.js";
 import { Facts } from "./facts.js";
@@ -49,7 +49,7 @@ function Console({ caller, leave }) {
     return () => live.stop();
   }, [live]);
   useSearchKey();
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${TITLES[place.view]} – memsidecar`;
   }, [place.view]);
   const View = COMPONENTS[place.view];

@@ -1,7 +1,7 @@
 // What is shown: the view in the fragment of the URL, the chosen user, session and message in the state of the history
 // entry. A URL contains neither ids nor content, and the back button works.
 
-import { useCallback, useEffect, useState } from "./vendor/htm-preact.js";
+import { useCallback, useEffect, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 
 export const VIEWS = ["sessions", "conversation", "laboratory", "facts", "patterns", "documents", "usage"];
 export const TITLES = {
@@ -58,10 +58,13 @@ export function clearPlace() {
   history.replaceState(NOTHING_CHOSEN, "", "#/sessions");
 }
 
-/** Return the theme ("system", "light" or "dark") and a function that switches to the next one. */
+/**
+ * Return the theme ("system", "light" or "dark") and a function that switches to the next one. Nothing is painted in
+ * the previous theme once the name of the next one is shown.
+ */
 export function useTheme() {
   const [theme, setTheme] = useState(() => localStorage.getItem(THEME_KEY) ?? "system");
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
     localStorage.setItem(THEME_KEY, theme);

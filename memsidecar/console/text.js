@@ -1,7 +1,7 @@
 // Stored text as text: nothing in it becomes markup, invisible and direction characters are named, long texts are
 // shown in parts. Also the formats of numbers, times and ids.
 
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useLayoutEffect, useState } from "./vendor/htm-preact.js";
 
 const FIRST_CHARACTERS = 20_000;
 const MORE_CHARACTERS = 200_000;
@@ -38,7 +38,7 @@ function invisibleCharacter(character) {
 /** A whole text. More than 20,000 characters are shown on request: a browser lays out a line of 1 MB for seconds. */
 export function Text({ text, label }) {
   const [shown, setShown] = useState(FIRST_CHARACTERS);
-  useEffect(() => setShown(FIRST_CHARACTERS), [text]);
+  useLayoutEffect(() => setShown(FIRST_CHARACTERS), [text]);
   const left = text.length - shown;
   return html`
     <pre class="text" dir="auto" aria-label=${label} tabindex=${label ? 0 : undefined}

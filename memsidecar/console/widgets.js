@@ -1,6 +1,6 @@
 // Small parts that several views use: labelled inputs, notices, a reader of pages with its status.
 
-import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useCallback, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useReconnection } from "./live.js";
 import { call } from "./rpc.js";
 import { plural } from "./text.js";
@@ -57,11 +57,14 @@ export function Notice({ error, children }) {
   return html`<p class="notice">${children}</p>`;
 }
 
-/** Run `load(signal)` when a dependency changes. Return its value, its error, whether it runs, and `reload`. */
+/**
+ * Run `load(signal)` when a dependency changes. Return its value, its error, whether it runs, and `reload`. What was
+ * loaded for other dependencies is never painted as an answer to these.
+ */
 export function useLoaded(load, dependencies) {
   const [result, setResult] = useState({ value: undefined, error: undefined, isLoading: true });
   const [round, setRound] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const abort = new AbortController();
     setResult((previous) => ({ ...previous, isLoading: true }));
     load(abort.signal).then(
@@ -101,7 +104,7 @@ export function usePages(method, request, field, dependencies) {
       if (!signal.aborted) setPages((previous) => ({ ...previous, error, isLoading: false }));
     }
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     abort.current = new AbortController();
     const isSame = subject.current === JSON.stringify(dependencies);
     subject.current = JSON.stringify(dependencies);

@@ -14,6 +14,12 @@ WAIT_SECONDS = 60
 "Time in which the page must show what a test waits for. No promise about speed."
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
+LATE_FRAMES = """
+const soon = setTimeout;
+window.requestAnimationFrame = (action) => soon(action, 400);
+window.setTimeout = (action, ms = 0) => soon(action, ms < 30 ? ms : Math.max(ms, 400));
+"""
+"Delays what runs after a frame, as a busy machine does: the page must be right before that."
 
 
 @contextmanager
@@ -86,10 +92,12 @@ class ConsolePage:
 
 
 @contextmanager
-def console_page(browser: Any, address: str, **options: Any) -> Iterator[ConsolePage]:
+def console_page(browser: Any, address: str, late_frames: bool = True, **options: Any) -> Iterator[ConsolePage]:
     """Open a tab that shares nothing with others, and check at the end that it met no problem."""
     context = browser.new_context(**{"viewport": DESKTOP, "locale": "en", "timezone_id": "UTC", **options})
     context.set_default_timeout(WAIT_SECONDS * 1000)
+    if late_frames:
+        context.add_init_script(LATE_FRAMES)
     console = ConsolePage(context.new_page(), address)
     # Playwright needs handlers that are methods in Python, not those of a list.
     console.page.on("request", console.note_request)

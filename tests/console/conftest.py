@@ -39,3 +39,11 @@ def console(browser: Any, stored: SidecarProcess) -> Iterator[ConsolePage]:
     with console_page(browser, stored.ready["http_listen"]) as opened:
         opened.open()
         yield opened
+
+
+@pytest.fixture
+def quick_console(browser: Any, stored: SidecarProcess) -> Iterator[ConsolePage]:
+    """The console of the shared sidecar, opened in a browser that nothing delays."""
+    with console_page(browser, stored.ready["http_listen"], late_frames=False) as opened:
+        opened.open()
+        yield opened

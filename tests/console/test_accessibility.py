@@ -10,7 +10,6 @@ import pytest
 from tests.console.browser import DESKTOP, PHONE, ConsolePage, console_page
 from tests.console.conversations import SENTENCE, SESSION
 from tests.support.process import SidecarProcess
-from tests.support.waiting import until
 
 AXE = Path(__file__).parents[2] / ".tools/console/node_modules/axe-core/axe.min.js"
 PICTURES = os.environ.get("CONSOLE_PICTURES", "")
@@ -120,7 +119,7 @@ def test_the_theme_can_be_switched(console: ConsolePage) -> None:
     assert page.evaluate(ground) != light
     page.reload()
     page.get_by_role("button", name="Theme: dark").wait_for()
-    until(lambda: page.evaluate(ground) != light)
+    assert page.evaluate(ground) != light
 
 
 @pytest.mark.parametrize("name", PICTURED)

@@ -119,9 +119,10 @@ def test_facts_have_their_history_and_documents_their_chunks(console: ConsolePag
     console.check(SESSION, USER, "guide")
 
 
-def test_ten_thousand_messages_scroll(console: ConsolePage, capsys: Any) -> None:
+def test_ten_thousand_messages_scroll(quick_console: ConsolePage, capsys: Any) -> None:
+    console = quick_console
     page, rows = console.page, console.messages.get_by_role("option")
-    console.page.get_by_role("searchbox", name="Search sessions and users").fill(LARGE_SESSION)
+    page.get_by_role("searchbox", name="Search sessions and users").fill(LARGE_SESSION)
     row = page.get_by_role("listbox", name="Sessions").get_by_role("option").first
     row.wait_for()
     page.evaluate("performance.mark('open')")
