@@ -5,14 +5,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from statistics import median
 
 import pytest
 
-from memsidecar.domain.errors import DiskFull
+from memsidecar.domain.errors import DiskFull, JournalUnavailable
 from memsidecar.layers.background.cursor import MIN_BACKOFF_SECONDS
 from memsidecar.layers.background.runner import BATCH_BYTES, BATCH_ENTRIES, MAX_ATTEMPTS
 from memsidecar.layers.background.task import LARGE_ENTRY_BYTES, MAX_DEATHS
@@ -113,6 +113,25 @@ def test_a_new_large_entry_costs_no_commit(journal: Journal) -> None:
         lsns = append(journal, "a", "m" * LARGE_ENTRY_BYTES)
         until(lambda: task.state.effects["a"] == lsns)
     assert all(journal.dead_letters(f"recording/{mark}") == [] for mark in ("1", "harmless"))
+
+
+def test_no_entry_is_blamed_for_a_database_that_is_away(journal: Journal) -> None:
+    lsns = append(journal, "a", "one", "two")
+    task = RecordingTask(before=_away(MAX_ATTEMPTS))
+    with running(journal, task):
+        until(lambda: task.state.effects["a"] == lsns)
+    assert [length for _, length in task.batches] == [2], "the batch was not divided to find a bad entry"
+    assert journal.dead_letters("recording") == []
+
+
+def _away(attempts: int) -> Callable[[str, LogEntries], None]:
+    left = iter(range(attempts))
+
+    def raise_while_away(_: str, __: LogEntries) -> None:
+        if next(left, None) is not None:
+            raise JournalUnavailable()
+
+    return raise_while_away
 
 
 def test_tasks_do_not_block_each_other(journal: Journal) -> None:

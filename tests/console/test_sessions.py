@@ -119,6 +119,20 @@ def test_facts_have_their_history_and_documents_their_chunks(console: ConsolePag
     console.check(SESSION, USER, "guide")
 
 
+def test_facts_of_another_user_leave_with_the_name(console: ConsolePage) -> None:
+    page = console.page
+    console.open_session(SESSION)
+    console.show("Facts")
+    page.get_by_text("location: Lisbon").wait_for()
+    page.get_by_role("searchbox", name="Search sessions and users").fill(LARGE_SESSION)
+    other = page.get_by_role("listbox", name="Sessions").get_by_role("option").filter(has_text=LARGE_SESSION)
+    other.wait_for()
+    page.route("**/ListFacts", lambda route: route.abort())
+    other.click()
+    page.get_by_role("heading", name="Facts about ben").wait_for()
+    assert page.get_by_text("location: Lisbon").count() == 0
+
+
 def test_ten_thousand_messages_scroll(quick_console: ConsolePage, capsys: Any) -> None:
     console = quick_console
     page, rows = console.page, console.messages.get_by_role("option")

@@ -180,6 +180,22 @@ def test_all_pages_with_names_are_reached(connection: sqlite3.Connection, path: 
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+def test_pages_that_are_added_during_the_walk_are_reached(connection: sqlite3.Connection, path: Path) -> None:
+    """Only pages of the walk are examined again: those that SQLite has added are below them."""
+    with closing(SlackCleaner(path)) as cleaner:
+        cleaner.begin(connection)
+        while cleaner.step():
+            pass
+        begin = path.stat().st_size // PAGE_BYTES + 1
+        connection.execute(ADD_OWNERS.replace("user ", "later "))
+        truncate(connection)
+        added = range(begin, path.stat().st_size // PAGE_BYTES + 1)
+        write_copies(path, added)
+        assert path.read_bytes().count(COPY) > len(added) // 2 > 10
+        cleaner.finish(connection, range(1, added.stop))
+    assert COPY not in path.read_bytes()
+
+
 def write_to_root(connection: sqlite3.Connection, path: Path, at: int, value: bytes | None = None) -> int:
     """Overwrite bytes of the first page of `owners`, by default with its number; return that number."""
     (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'owners'").fetchone()

@@ -1,5 +1,6 @@
-"""Connections with their pragmas, and the translation of SQLite's errors."""
+"""Connections with their pragmas, and the translation of errors of SQLite and of files."""
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,9 +81,11 @@ def without_sync(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raise SQLite's errors as ours."""
+    """Raise errors of SQLite, and of reads and writes of the journal's files, as ours."""
     try:
         yield
+    except OSError as error:
+        raise _translate_os(error, path) from error
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise translate(error, path) from error
 
@@ -99,6 +102,14 @@ def translate(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> SidecarE
         return Overloaded("the journal is busy")
     name = getattr(error, "sqlite_errorname", "unknown")
     return FatalStoreError(f"{path}: {error} ({name})")
+
+
+def _translate_os(error: OSError, path: Path) -> SidecarError:
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return Overloaded(f"{path.name}: the process has no free file descriptor")
+    if error.errno == errno.ENOSPC:
+        return DiskFull()
+    return FatalStoreError(f"{path}: {error}")
 
 
 def _is_io(primary: int) -> bool:

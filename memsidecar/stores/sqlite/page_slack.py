@@ -5,7 +5,6 @@ the unused bytes between the page's row pointers and its rows, and the deletion 
 thousand deleted names, about one stays in the file this way.
 """
 
-import errno
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +13,8 @@ from pathlib import Path
 from struct import error as StructError
 from struct import unpack_from
 
-from memsidecar.domain.errors import DataCorrupted, DiskFull, FatalStoreError, Overloaded
+from memsidecar.domain.errors import DataCorrupted
+from memsidecar.stores.sqlite.connection import translated
 
 NAMED_TABLES = ("sessions", "policies", "documents", "records", "owners")
 "Tables with names of users, sessions and documents. Content is in rows that are never moved (`secure_delete`)."
@@ -71,7 +71,7 @@ class SlackCleaner:
     def finish(self, connection: sqlite3.Connection, written: Iterable[int]) -> None:
         """Clean the pages of the walk that were written since the beginning, and what they lead to.
 
-        Who adds a page to a table writes the page above it. All other pages that were written are those of content.
+        A page that SQLite adds to a table is found below one that it wrote for this. All others are pages of content.
         """
         self._pages = [number for number in written if number in self._visited] if _is_small(connection) else []
         self._visited.difference_update(self._pages)
@@ -112,11 +112,8 @@ class SlackCleaner:
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
-            yield
-        except OSError as error:
-            if error.errno in (errno.EMFILE, errno.ENFILE):
-                raise Overloaded(f"{self._path.name} cannot be opened: {error}") from error
-            raise (DiskFull() if error.errno == errno.ENOSPC else FatalStoreError(f"{self._path}: {error}")) from error
+            with translated(self._path):
+                yield
         except StructError as error:
             raise self._damaged() from error
 

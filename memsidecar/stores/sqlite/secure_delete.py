@@ -138,9 +138,9 @@ class PurgeQueue:
             if delay:
                 self._refuse_overdue(DiskFull("erased, but there is no space to overwrite it; that is done later"))
             return delay
-        except Overloaded:
-            # Another process reads the file for long, such as a backup.
-            self._refuse_overdue(Overloaded("erased, but a reader still holds the old write-ahead log; call again"))
+        except Overloaded as obstacle:
+            # Another process reads the file for long, such as a backup, or this one has no free descriptor.
+            self._refuse_overdue(Overloaded(f"erased, but not yet overwritten: {obstacle}; call again"))
             return RETRY_SECONDS
         except DataCorrupted as damage:
             self._give_up(damage)

@@ -90,12 +90,9 @@ class Checkpointer:
 
     def _run(self, mode: str) -> tuple[bool, int]:
         """Return whether the checkpoint was completed, and how many pages the log has."""
-        if self._tracked is not None:
-            try:
-                self._tracked.update(_pages_of(self._path.with_name(f"{self._path.name}-wal")))
-            except OSError as error:  # the process may have no free descriptor
-                raise Overloaded(f"the write-ahead log cannot be read: {error}") from error
         with translated(self._path), self._busy_timeout(READER_TIMEOUT_MS[mode]):
+            if self._tracked is not None:
+                self._tracked.update(_pages_of(self._path.with_name(f"{self._path.name}-wal")))
             busy, pages, _ = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
         return not busy, pages
 
