@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-MIN_ATTEMPTS, MAX_ATTEMPTS = 2, 40
+MAX_ATTEMPTS = 40
 
 
 def calls_during(work: Callable[[], object]) -> int:
@@ -29,15 +29,18 @@ def costs_at_most(times: float, few: Callable[[], object], many: Callable[[], ob
     """Return whether `many` takes at most `times` the CPU time of `few`, for work without a counter, such as a regex.
 
     Other processes only add to the measured time. So the minimum of all attempts counts, and there are more attempts
-    while the comparison fails: noise passes, and work of a higher order never does. One attempt of `many` can be
-    enough, one of `few` cannot: time that noise adds to `few` would hide a difference.
+    while the comparison fails: noise passes, and work of a higher order never does. On a quiet machine two runs of
+    `few` and one of `many` are enough. On another one a quiet moment can be long enough for `few` and too short for
+    `many`, so `few` then runs again and again for as long as `many` did.
     """
-    min_few, min_many = min(_seconds(few) for _ in range(MIN_ATTEMPTS)), float("inf")
+    if _seconds(many) <= times * min(_seconds(few), _seconds(few)) + slack_seconds:
+        return True
+    min_few = min_many = float("inf")
     for _ in range(MAX_ATTEMPTS):
         min_many = min(min_many, _seconds(many))
+        min_few = min(min_few, _mean_seconds(few, min_many))
         if min_many <= times * min_few + slack_seconds:
             return True
-        min_few = min(min_few, _seconds(few))
     return False
 
 
@@ -45,3 +48,11 @@ def _seconds(work: Callable[[], object]) -> float:
     start = time.thread_time()
     work()
     return time.thread_time() - start
+
+
+def _mean_seconds(work: Callable[[], object], duration: float) -> float:
+    start, runs, seconds = time.thread_time(), 0, 0.0
+    while seconds < duration or not runs:
+        work()
+        runs, seconds = runs + 1, time.thread_time() - start
+    return seconds / runs
