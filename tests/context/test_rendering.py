@@ -155,9 +155,8 @@ def test_a_name_or_a_text_cannot_imitate_the_mark_of_an_outdated_message(name: s
     "unit", ["<", "< ", "</", "<\u200b", "<m", "<mem\u200b", "\n", "\r", "\u202e", " ", "user", "user ", "\u200ba"]
 )
 def test_encoding_takes_linear_time(unit: str) -> None:
-    """Eight times the text costs 8 times as much in linear time, 64 times in quadratic time."""
     few, many = unit * 20_000, unit * 160_000
-    assert costs_at_most(24, lambda: encode_text(few, "  "), lambda: encode_text(many, "  "), slack_seconds=0.01)
+    assert costs_at_most(12, lambda: encode_text(few, "  "), lambda: encode_text(many, "  "), slack_seconds=0.01)
 
 
 def decoded(number: int, role: Role, name: str, content: str) -> DecodedMessage:

@@ -14,7 +14,6 @@ import pytest
 from memsidecar.domain.errors import DataCorrupted
 from memsidecar.stores.contract import DeleteRecord, EraseUser, Journal, Owner, RecordKind
 from memsidecar.stores.sqlite import page_slack, records
-from memsidecar.stores.sqlite.connection import connect
 from memsidecar.stores.sqlite.integrity import examine
 from memsidecar.stores.sqlite.page_slack import NAMED_TABLES, SlackCleaner
 from memsidecar.stores.sqlite.schema import TABLES
@@ -129,17 +128,11 @@ def others_writing(journal: Journal) -> Iterator[None]:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "file.db"
-
-
-@pytest.fixture
-def connection(path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(connect(path, 1_000)) as connection:
-        connection.executescript(TABLES)
-        connection.execute(ADD_OWNERS)
-        truncate(connection)
-        yield connection
+def connection(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.executescript(TABLES)
+    connection.execute(ADD_OWNERS)
+    truncate(connection)
+    return connection
 
 
 def truncate(connection: sqlite3.Connection) -> None:

@@ -9,21 +9,14 @@ from pathlib import Path
 import pytest
 
 from memsidecar.domain.errors import FatalStoreError, Overloaded
-from memsidecar.stores.sqlite.connection import connect
 from memsidecar.stores.sqlite.page_slack import SlackCleaner
 from memsidecar.stores.sqlite.wal import PAGE_BYTES, Checkpointer
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "file.db"
-
-
-@pytest.fixture
-def connection(path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(connect(path, 1_000)) as connection:
-        connection.execute("CREATE TABLE texts (text TEXT)")
-        yield connection
+def connection(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.execute("CREATE TABLE texts (text TEXT)")
+    return connection
 
 
 @contextmanager

@@ -3,9 +3,10 @@
 import sys
 import time
 from collections.abc import Callable
+from statistics import median
 from types import FrameType
 
-MAX_ATTEMPTS = 40
+ATTEMPTS = range(3, 41)
 
 
 def calls_during(work: Callable[[], object]) -> int:
@@ -28,31 +29,31 @@ def calls_during(work: Callable[[], object]) -> int:
 def costs_at_most(times: float, few: Callable[[], object], many: Callable[[], object], slack_seconds: float) -> bool:
     """Return whether `many` takes at most `times` the CPU time of `few`, for work without a counter, such as a regex.
 
-    Other processes only add to the measured time. So the minimum of all attempts counts, and there are more attempts
-    while the comparison fails: noise passes, and work of a higher order never does. On a quiet machine two runs of
-    `few` and one of `many` are enough. On another one a quiet moment can be long enough for `few` and too short for
-    `many`, so `few` then runs again and again for as long as `many` did.
+    On a quiet machine two runs of `few` and one of `many` are enough. A busy one takes twice the CPU time for the same
+    work, for seconds at a time. So only times that were taken one after the other are compared, `few` running again
+    and again for as long as `many` did. The median of such ratios counts, and there are more while it is too high.
     """
     if _seconds(many) <= times * min(_seconds(few), _seconds(few)) + slack_seconds:
         return True
-    min_few = min_many = float("inf")
-    for _ in range(MAX_ATTEMPTS):
-        min_many = min(min_many, _seconds(many))
-        min_few = min(min_few, _mean_seconds(few, min_many))
-        if min_many <= times * min_few + slack_seconds:
+    ratios: list[float] = []
+    for attempts in ATTEMPTS:
+        while len(ratios) < attempts:
+            ratios.append(_ratio(few, many, slack_seconds))
+        if median(ratios) <= times:
             return True
     return False
+
+
+def _ratio(few: Callable[[], object], many: Callable[[], object], slack_seconds: float) -> float:
+    seconds_of_many = _seconds(many)
+    runs, seconds_of_runs = 0, 0.0
+    while seconds_of_runs < seconds_of_many:
+        seconds_of_runs += _seconds(few)
+        runs += 1
+    return (seconds_of_many - slack_seconds) * runs / seconds_of_runs
 
 
 def _seconds(work: Callable[[], object]) -> float:
     start = time.thread_time()
     work()
     return time.thread_time() - start
-
-
-def _mean_seconds(work: Callable[[], object], duration: float) -> float:
-    start, runs, seconds = time.thread_time(), 0, 0.0
-    while seconds < duration or not runs:
-        work()
-        runs, seconds = runs + 1, time.thread_time() - start
-    return seconds / runs
