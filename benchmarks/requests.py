@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memsidecar.domain.message import varint
 from memsidecar.v1 import memory_pb2 as pb
-from memsidecar.v1.message_pb2 import ROLE_USER, Message
+from memsidecar.v1.message_pb2 import ROLE_USER, Message, Role
 
 MESSAGE_CHARACTERS = 400
 ENGLISH = (
@@ -23,14 +23,14 @@ def text(source: random.Random) -> str:
     return " ".join(source.choices(WORDS, k=100))[:MESSAGE_CHARACTERS]
 
 
-def message(source: random.Random) -> Message:
-    return Message(id=str(uuid.UUID(int=source.getrandbits(128))), role=ROLE_USER, content=text(source))
+def message(source: random.Random, role: Role = ROLE_USER) -> Message:
+    return Message(id=str(uuid.UUID(int=source.getrandbits(128))), role=role, content=text(source))
 
 
-def adds(count: int, sessions: list[str], seed: int) -> Iterator[bytes]:
+def adds(count: int, sessions: list[str], seed: int, role: Role = ROLE_USER) -> Iterator[bytes]:
     source = random.Random(seed)
     for n in range(count):
-        yield pb.AddRequest(session_id=sessions[n % len(sessions)], message=message(source)).SerializeToString()
+        yield pb.AddRequest(session_id=sessions[n % len(sessions)], message=message(source, role)).SerializeToString()
 
 
 def batches(count: int, size: int, sessions: list[str], seed: int) -> Iterator[bytes]:
